@@ -1,0 +1,26 @@
+//===- Exec.h - the `exec` dialect -----------------------------*- C++ -*-===//
+//
+// Planned memory and instructions of one device. See ExecDialect.td.
+//
+//===----------------------------------------------------------------------===//
+#ifndef MINIGPTC_DIALECTS_EXEC_IR_EXEC_H
+#define MINIGPTC_DIALECTS_EXEC_IR_EXEC_H
+
+#include "mlir/Bytecode/BytecodeOpInterface.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/Dialect.h"
+#include "mlir/IR/OpDefinition.h"
+#include "mlir/IR/OpImplementation.h"
+#include "mlir/IR/SymbolTable.h"
+#include "mlir/Interfaces/CallInterfaces.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+#include "dialects/exec/IR/ExecDialect.h.inc"
+#define GET_OP_CLASSES
+#include "dialects/exec/IR/ExecOps.h.inc"
+
+#endif // MINIGPTC_DIALECTS_EXEC_IR_EXEC_H

@@ -1,0 +1,120 @@
+//===- ExecOps.td - instructions ------------------------------------------===//
+#ifndef MINIGPTC_EXEC_OPS_TD
+#define MINIGPTC_EXEC_OPS_TD
+
+include "dialects/exec/IR/ExecDialect.td"
+
+def Exec_BlockOp : Exec_Op<"block", [FunctionOpInterface, IsolatedFromAbove, SingleBlock, Symbol]> {
+  let summary = "a sequence of instructions over one frame";
+  let description = [{
+    Arguments: `numInputs` inputs, then the outputs. `frameSize` bytes (a multiple
+    of 64) are handed to it by its caller, aligned to 64. An entry block has the
+    attribute `graph.entry` and the argument attributes of the entry function
+    (`graph.name`, `graph.donate`: this input's buffer is also that output's).
+
+    ```mlir
+    exec.block @step(%x: memref<4xf32>, %y: memref<4xf32>) inputs 1 frame 64 {
+      %t = exec.frame 0 : memref<4xf32>
+      exec.launch @k ins(%x : memref<4xf32>) outs(%t : memref<4xf32>)
+      exec.copy %t to %y : memref<4xf32>
+      exec.return
+    }
+    ```
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, TypeAttrOf<FunctionType>:$function_type,
+      I64Attr:$numInputs, I64Attr:$frameSize,
+      OptionalAttr<DictArrayAttr>:$arg_attrs, OptionalAttr<DictArrayAttr>:$res_attrs);
+  let regions = (region SizedRegion<1>:$body);
+  let hasCustomAssemblyFormat = 1;
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    ::llvm::ArrayRef<::mlir::Type> getArgumentTypes() { return getFunctionType().getInputs(); }
+    ::llvm::ArrayRef<::mlir::Type> getResultTypes() { return getFunctionType().getResults(); }
+    ::mlir::Region *getCallableRegion() { return &getBody(); }
+  }];
+}
+
+def Exec_FrameOp : Exec_Op<"frame", [Pure]> {
+  let summary = "a buffer at a byte offset of the frame";
+  let arguments = (ins I64Attr:$offset);
+  let results = (outs AnyMemRef:$result);
+  let assemblyFormat = "$offset attr-dict `:` type($result)";
+  let hasVerifier = 1;
+}
+
+def Exec_ConstantOp : Exec_Op<"constant", [Pure]> {
+  let summary = "a read-only buffer with given contents";
+  let arguments = (ins ElementsAttr:$value);
+  let results = (outs AnyMemRef:$result);
+  let assemblyFormat = "$value attr-dict `:` type($result)";
+  let hasVerifier = 1;
+}
+
+def Exec_ViewOp : Exec_Op<"view", [Pure]> {
+  let summary = "the same bytes as another type (a reshape)";
+  let arguments = (ins AnyMemRef:$source);
+  let results = (outs AnyMemRef:$result);
+  let assemblyFormat = "$source attr-dict `:` type($source) `to` type($result)";
+  let hasVerifier = 1;
+}
+
+def Exec_LaunchOp : Exec_Op<"launch", [AttrSizedOperandSegments, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let summary = "runs a kernel";
+  let description = [{
+    `kernel` is a function marked `exec.kernel` with graph ops: its arguments are
+    the inputs' values, its results are written to the outputs. An output may be
+    an input's buffer only where the kernel reads each element before it writes it.
+  }];
+  let arguments = (ins FlatSymbolRefAttr:$kernel, Variadic<AnyMemRef>:$inputs, Variadic<AnyMemRef>:$outputs);
+  let assemblyFormat = "$kernel `ins` `(` ($inputs^ `:` type($inputs))? `)` `outs` `(` $outputs `:` type($outputs) `)` attr-dict";
+}
+
+def Exec_GemmOp : Exec_Op<"gemm"> {
+  let summary = "batched C = A·B + beta·C";
+  let description = [{
+    Over `batch` = [B0, B1, …] (may be empty), C[m, n] (M×N) gets A[m, k]·B[k, n].
+    An element of an operand is at Σ batch index · batch stride + row · strides[0]
+    + column · strides[1], in elements. Operands are f32 or f64.
+  }];
+  let arguments = (ins AnyMemRef:$lhs, AnyMemRef:$rhs, AnyMemRef:$out,
+      I64Attr:$m, I64Attr:$n, I64Attr:$k, DenseI64ArrayAttr:$batch,
+      DenseI64ArrayAttr:$lhsStrides, DenseI64ArrayAttr:$rhsStrides, DenseI64ArrayAttr:$outStrides,
+      DenseI64ArrayAttr:$lhsBatchStrides, DenseI64ArrayAttr:$rhsBatchStrides,
+      DenseI64ArrayAttr:$outBatchStrides, DefaultValuedAttr<F64Attr, "0.0">:$beta);
+  let assemblyFormat = [{
+    $lhs $lhsStrides $lhsBatchStrides `x` $rhs $rhsStrides $rhsBatchStrides `into` $out $outStrides $outBatchStrides
+    `m` `=` $m `n` `=` $n `k` `=` $k `batch` `=` $batch (`beta` `=` $beta^)? attr-dict
+    `:` type($lhs) `,` type($rhs) `,` type($out)
+  }];
+  let hasVerifier = 1;
+}
+
+def Exec_CallOp : Exec_Op<"call", [AttrSizedOperandSegments, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let summary = "runs another block with its frame at an offset of this one's";
+  let arguments = (ins FlatSymbolRefAttr:$callee, Variadic<AnyMemRef>:$inputs, Variadic<AnyMemRef>:$outputs, I64Attr:$frame);
+  let assemblyFormat = "$callee `ins` `(` ($inputs^ `:` type($inputs))? `)` `outs` `(` ($outputs^ `:` type($outputs))? `)` `frame` $frame attr-dict";
+}
+
+def Exec_ScalarsOp : Exec_Op<"scalars", [AttrSizedOperandSegments, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let summary = "evaluates a host scalar program";
+  let description = [{
+    `program` is a function marked `graph.host`. Inputs are scalar buffers that
+    the host reads before the step, outputs scalar buffers that it writes.
+  }];
+  let arguments = (ins FlatSymbolRefAttr:$program, Variadic<AnyMemRef>:$inputs, Variadic<AnyMemRef>:$outputs);
+  let assemblyFormat = "$program `ins` `(` ($inputs^ `:` type($inputs))? `)` `outs` `(` $outputs `:` type($outputs) `)` attr-dict";
+}
+
+def Exec_CopyOp : Exec_Op<"copy"> {
+  let summary = "copies a buffer";
+  let arguments = (ins AnyMemRef:$source, AnyMemRef:$target);
+  let assemblyFormat = "$source `to` $target attr-dict `:` type($source) `,` type($target)";
+  let hasVerifier = 1;
+}
+
+def Exec_ReturnOp : Exec_Op<"return", [Pure, Terminator, HasParent<"BlockOp">]> {
+  let summary = "the end of a block";
+  let assemblyFormat = "attr-dict";
+}
+
+#endif // MINIGPTC_EXEC_OPS_TD

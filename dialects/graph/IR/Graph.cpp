@@ -1,0 +1,56 @@
+//===- Graph.cpp - dialect registration -----------------------------------===//
+#include "dialects/graph/IR/Graph.h"
+#include "mlir/IR/DialectImplementation.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace minigptc::graph;
+
+#include "dialects/graph/IR/GraphDialect.cpp.inc"
+#include "dialects/graph/IR/GraphEnums.cpp.inc"
+#include "dialects/graph/IR/GraphInterfaces.cpp.inc"
+#define GET_ATTRDEF_CLASSES
+#include "dialects/graph/IR/GraphAttributes.cpp.inc"
+
+void GraphDialect::initialize() {
+  addAttributes<
+#define GET_ATTRDEF_LIST
+#include "dialects/graph/IR/GraphAttributes.cpp.inc"
+      >();
+  addOperations<
+#define GET_OP_LIST
+#include "dialects/graph/IR/GraphOps.cpp.inc"
+      >();
+}
+
+Operation *GraphDialect::materializeConstant(OpBuilder &builder, Attribute value, Type type, Location loc) {
+  auto elements = dyn_cast<ElementsAttr>(value);
+  if (!elements || elements.getType() != type)
+    return nullptr;
+  return ConstantOp::create(builder, loc, elements);
+}
+
+bool minigptc::graph::isKeyType(Type type) {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  return tensor && tensor.getShape() == ArrayRef<int64_t>{2} && tensor.getElementType().isUnsignedInteger(32);
+}
+
+RankedTensorType minigptc::graph::getKeyType(MLIRContext *context) {
+  return RankedTensorType::get({2}, IntegerType::get(context, 32, IntegerType::Unsigned));
+}
+
+FloatType minigptc::graph::getAccumulatorType(Type elementType) {
+  return elementType.isF64() ? Float64Type::get(elementType.getContext())
+                             : FloatType(Float32Type::get(elementType.getContext()));
+}
+
+double minigptc::graph::detail::bytesOf(TypeRange types) {
+  double bytes = 0;
+  for (Type type : types)
+    if (auto tensor = dyn_cast<RankedTensorType>(type))
+      bytes += double(tensor.getNumElements()) * ((tensor.getElementTypeBitWidth() + 7) / 8);
+  return bytes;
+}
+
+#define GET_OP_CLASSES
+#include "dialects/graph/IR/GraphOps.cpp.inc"

@@ -1,0 +1,76 @@
+//===- Graph.h - the `graph` dialect ---------------------------*- C++ -*-===//
+//
+// Tensor programs with value semantics: ops, attributes, interfaces. See
+// GraphDialect.td for the dialect and GraphInterfaces.td for what ops can say
+// about themselves.
+//
+//===----------------------------------------------------------------------===//
+#ifndef MINIGPTC_DIALECTS_GRAPH_IR_GRAPH_H
+#define MINIGPTC_DIALECTS_GRAPH_IR_GRAPH_H
+
+#include "mlir/Bytecode/BytecodeOpInterface.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/Dialect.h"
+#include "mlir/IR/OpDefinition.h"
+#include "mlir/IR/OpImplementation.h"
+#include "mlir/IR/SymbolTable.h"
+#include "mlir/Interfaces/CallInterfaces.h"
+#include "mlir/Interfaces/ControlFlowInterfaces.h"
+#include "mlir/Interfaces/InferTypeOpInterface.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+namespace minigptc::interpreter {
+class Tensor;
+} // namespace minigptc::interpreter
+
+namespace minigptc::graph {
+
+/// See `FusibleOp`.
+enum class FusionKind { elementwise, broadcast, data_movement, reduction, opaque };
+
+/// True for `tensor<2xui32>`, the type of random keys.
+bool isKeyType(mlir::Type type);
+mlir::RankedTensorType getKeyType(mlir::MLIRContext *context);
+
+/// The accumulation and statistics type of a float type: f64 for f64, else f32.
+mlir::FloatType getAccumulatorType(mlir::Type elementType);
+
+namespace detail {
+/// Bytes of all tensors among the types (i1 takes one byte).
+double bytesOf(mlir::TypeRange types);
+} // namespace detail
+
+/// Names of discardable attributes that stages agree on.
+namespace attr {
+/// func.func: a host scalar program, see `graph.host_call`.
+inline constexpr llvm::StringLiteral kHost = "graph.host";
+/// func.func: an entry function of the program (unit).
+inline constexpr llvm::StringLiteral kEntry = "graph.entry";
+/// Argument or result of an entry: its path in the in- or output tree
+/// ("state.params.layers.0.ln1.weight").
+inline constexpr llvm::StringLiteral kName = "graph.name";
+/// Argument of an entry: i64 number of the result that takes over its buffer.
+inline constexpr llvm::StringLiteral kDonate = "graph.donate";
+/// Argument of an entry: i64 n, values must lie in [0, n); the runtime checks.
+inline constexpr llvm::StringLiteral kIndexBound = "graph.index_bound";
+/// func.func: `#graph.remat<...>` policy of a checkpointed function.
+inline constexpr llvm::StringLiteral kRemat = "graph.remat";
+/// func.func: a kernel (unit); its body is what one launch computes.
+inline constexpr llvm::StringLiteral kKernel = "exec.kernel";
+/// Module: the program's metadata, a JSON string carried into the artifact.
+inline constexpr llvm::StringLiteral kMetadata = "minigptc.metadata";
+} // namespace attr
+
+} // namespace minigptc::graph
+
+#include "dialects/graph/IR/GraphDialect.h.inc"
+#include "dialects/graph/IR/GraphEnums.h.inc"
+#define GET_ATTRDEF_CLASSES
+#include "dialects/graph/IR/GraphAttributes.h.inc"
+#include "dialects/graph/IR/GraphInterfaces.h.inc"
+#define GET_OP_CLASSES
+#include "dialects/graph/IR/GraphOps.h.inc"
+
+#endif // MINIGPTC_DIALECTS_GRAPH_IR_GRAPH_H

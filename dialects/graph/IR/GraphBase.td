@@ -1,0 +1,48 @@
+//===- GraphBase.td - types and op classes shared by the op families ------===//
+#ifndef MINIGPTC_GRAPH_BASE_TD
+#define MINIGPTC_GRAPH_BASE_TD
+
+include "dialects/graph/IR/GraphDialect.td"
+include "dialects/graph/IR/GraphInterfaces.td"
+include "mlir/Interfaces/InferTypeOpInterface.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+include "mlir/Interfaces/ControlFlowInterfaces.td"
+include "mlir/Interfaces/CallInterfaces.td"
+include "mlir/IR/SymbolInterfaces.td"
+
+def Graph_Float : AnyTypeOf<[F64, F32, BF16, F16], "f64, f32, bf16 or f16">;
+def Graph_Int : AnyTypeOf<[I64, I32, I8, UI64, UI32], "i64, i32, i8, ui64 or ui32">;
+def Graph_Num : AnyTypeOf<[Graph_Float, Graph_Int], "a number">;
+def Graph_Elem : AnyTypeOf<[Graph_Float, Graph_Int, I1], "a graph element type">;
+def Graph_Logical : AnyTypeOf<[Graph_Int, I1], "an integer or i1">;
+
+def Graph_Tensor : StaticShapeTensorOf<[Graph_Elem]>;
+def Graph_FloatTensor : StaticShapeTensorOf<[Graph_Float]>;
+def Graph_NumTensor : StaticShapeTensorOf<[Graph_Num]>;
+def Graph_LogicalTensor : StaticShapeTensorOf<[Graph_Logical]>;
+def Graph_IntTensor : StaticShapeTensorOf<[Graph_Int]>;
+def Graph_PredTensor : StaticShapeTensorOf<[I1]>;
+def Graph_IndexTensor : StaticShapeTensorOf<[I32, I64, UI32]>;
+def Graph_F32Tensor : StaticShapeTensorOf<[F32]>;
+/// A random key: two 32-bit words of Philox-4x32-10.
+def Graph_Key : Type<CPred<"::minigptc::graph::isKeyType($_self)">, "tensor<2xui32>">,
+    BuildableType<"::minigptc::graph::getKeyType($_builder.getContext())">;
+
+class Graph_Op<string mnemonic, list<Trait> traits = []>
+    : Op<Graph_Dialect, mnemonic, traits>;
+
+/// A pure op. `fusionKind` answers `FusibleOp`; `cost` is given only where the
+/// default (no matrix product, all bytes once) is wrong.
+class Graph_PureOp<string mnemonic, list<Trait> traits = [], Trait cost = CostOp>
+    : Graph_Op<mnemonic, !listconcat(
+          [Pure, cost, DeclareOpInterfaceMethods<FusibleOp>], traits)> {
+  string fusionKind = "elementwise";
+  let extraClassDefinition = "::minigptc::graph::FusionKind $cppClass::getFusionKind() { return ::minigptc::graph::FusionKind::"
+      # fusionKind # "; }";
+}
+
+defvar Graph_Differentiable = DeclareOpInterfaceMethods<DifferentiableOp>;
+defvar Graph_Infer = DeclareOpInterfaceMethods<InferTypeOpInterface>;
+defvar Graph_Decomposable = DeclareOpInterfaceMethods<DecomposableOp>;
+
+#endif // MINIGPTC_GRAPH_BASE_TD

@@ -1,0 +1,179 @@
+//===- GraphComposite.td - ops whose fused form matters -------------------===//
+//
+// Each has a decomposition into primitives, which is its meaning. Statistics,
+// softmax and losses are computed in f32 for bf16 and f16 operands (f64 for f64).
+//
+//===----------------------------------------------------------------------===//
+#ifndef MINIGPTC_GRAPH_COMPOSITE_TD
+#define MINIGPTC_GRAPH_COMPOSITE_TD
+
+include "dialects/graph/IR/GraphBase.td"
+
+class Graph_Activation<string mnemonic, string what>
+    : Graph_PureOp<mnemonic, [SameOperandsAndResultType, Graph_Decomposable, Graph_Differentiable]> {
+  let summary = what;
+  let arguments = (ins Graph_FloatTensor:$operand);
+  let results = (outs Graph_FloatTensor:$result);
+  let assemblyFormat = "$operand attr-dict `:` type($result)";
+}
+
+def Graph_ReluOp : Graph_Activation<"relu", "max(x, 0); the derivative at 0 is 0">;
+def Graph_SiluOp : Graph_Activation<"silu", "x · sigmoid(x), stable for large |x|">;
+def Graph_GeluOp : Graph_Activation<"gelu", "x · Φ(x), exact (erf) or by tanh"> {
+  let arguments = (ins Graph_FloatTensor:$operand, DefaultValuedAttr<BoolAttr, "false">:$approximate);
+}
+
+def Graph_SoftmaxOp : Graph_PureOp<"softmax", [SameOperandsAndResultType, Graph_Decomposable, Graph_Differentiable]> {
+  let summary = "e^(x - max) normalised along a dimension";
+  let description = [{ A slice that is -inf everywhere gives zeros. }];
+  let arguments = (ins Graph_FloatTensor:$operand, I64Attr:$dim);
+  let results = (outs Graph_FloatTensor:$result);
+  let assemblyFormat = "$operand `,` `dim` `=` $dim attr-dict `:` type($result)";
+  let fusionKind = "opaque";
+  let hasVerifier = 1;
+}
+
+def Graph_LayerNormOp : Graph_PureOp<"layer_norm", [AllTypesMatch<["operand", "result"]>, Graph_Decomposable, Graph_Differentiable, Graph_Infer]> {
+  let summary = "(x - mean) / sqrt(var + epsilon) · scale + bias over the last dimension";
+  let description = [{ The variance is two-pass: mean((x - mean)²), not E[x²] - E[x]². }];
+  let arguments = (ins Graph_FloatTensor:$operand, Graph_FloatTensor:$scale, Graph_FloatTensor:$bias, F64Attr:$epsilon);
+  let results = (outs Graph_FloatTensor:$result);
+  let assemblyFormat = "$operand `,` $scale `,` $bias `epsilon` `=` $epsilon attr-dict `:` type($operand) `,` type($scale) `,` type($bias)";
+  let fusionKind = "opaque";
+  let hasVerifier = 1;
+}
+
+def Graph_RmsNormOp : Graph_PureOp<"rms_norm", [AllTypesMatch<["operand", "result"]>, Graph_Decomposable, Graph_Differentiable, Graph_Infer]> {
+  let summary = "x / sqrt(mean(x²) + epsilon) · scale over the last dimension";
+  let arguments = (ins Graph_FloatTensor:$operand, Graph_FloatTensor:$scale, F64Attr:$epsilon);
+  let results = (outs Graph_FloatTensor:$result);
+  let assemblyFormat = "$operand `,` $scale `epsilon` `=` $epsilon attr-dict `:` type($operand) `,` type($scale)";
+  let fusionKind = "opaque";
+  let hasVerifier = 1;
+}
+
+def Graph_RopeOp : Graph_PureOp<"rope", [AllTypesMatch<["operand", "result"]>, Graph_Decomposable, Graph_Differentiable, Graph_Infer]> {
+  let summary = "rotary position embedding of [B, S, H, D]";
+  let description = [{
+    Pairs (2i, 2i+1) of the last dimension (a, b) become (a cos - b sin,
+    a sin + b cos), the angle being positions[s] · theta^(-2i/D), in f32. D is
+    even; positions is i32 [S]. `inverse` turns the other way: it is the
+    transposed rotation, hence the vjp.
+  }];
+  let arguments = (ins Graph_FloatTensor:$operand, StaticShapeTensorOf<[I32]>:$positions, F64Attr:$theta,
+                       UnitAttr:$inverse);
+  let results = (outs Graph_FloatTensor:$result);
+  let assemblyFormat = "$operand `,` $positions `theta` `=` $theta (`inverse` $inverse^)? attr-dict `:` type($operand) `,` type($positions)";
+  let fusionKind = "opaque";
+  let hasVerifier = 1;
+}
+
+/// What attention and its gradient have in common. S queries, T keys, H query
+/// heads in groups over G key heads (G divides H).
+class Graph_AttentionLikeOp<string mnemonic, list<Trait> traits, dag tensors, dag outputs>
+    : Graph_PureOp<mnemonic, !listconcat([AttrSizedOperandSegments, Graph_Decomposable], traits),
+          DeclareOpInterfaceMethods<CostOp, ["getMatmulFlops"]>> {
+  let arguments = !con(tensors, (ins
+      Optional<Graph_PredTensor>:$mask,
+      Optional<StaticShapeTensorOf<[I32]>>:$querySegments,
+      Optional<StaticShapeTensorOf<[I32]>>:$keySegments,
+      Optional<StaticShapeTensorOf<[I32]>>:$queryOffset,
+      F64Attr:$scale, Graph_MaskKindAttr:$maskKind, OptionalAttr<I64Attr>:$window));
+  let results = outputs;
+  let fusionKind = "opaque";
+  let hasVerifier = 1;
+}
+
+defvar Graph_AttentionTail = [{
+    oilist(`mask` `(` $mask `:` type($mask) `)`
+         | `segments` `(` $querySegments `,` $keySegments `:` type($querySegments) `,` type($keySegments) `)`
+         | `offset` `(` $queryOffset `:` type($queryOffset) `)`
+         | `window` `=` $window)
+    `scale` `=` $scale `kind` `=` $maskKind attr-dict
+}];
+
+def Graph_AttentionOp : Graph_AttentionLikeOp<"attention", [Graph_Differentiable, Graph_Infer],
+    (ins Graph_FloatTensor:$query, Graph_FloatTensor:$key, Graph_FloatTensor:$value),
+    (outs Graph_FloatTensor:$result, Graph_FloatTensor:$logSumExp)> {
+  let summary = "softmax(scale · q·kᵀ + mask) · v";
+  let description = [{
+    query [B, S, H, D], key [B, T, G, D], value [B, T, G, E], G divides H: query
+    head h reads key head h / (H/G). Result [B, S, H, E]; logSumExp [B, H, S] is
+    f32 (f64 for f64), -inf for a row without keys, whose result is zeros.
+
+    A query at s stands at position s + queryOffset (scalar, default 0). `causal`
+    attends to keys t ≤ position, `sliding_window` to position - window < t ≤
+    position. `mask` (i1, [B or 1, H or 1, S, T], true = attend) and equal
+    segment ids ([B, S], [B, T]) restrict further.
+  }];
+  let assemblyFormat = !strconcat("$query `,` $key `,` $value ", Graph_AttentionTail,
+      " `:` type($query) `,` type($key) `,` type($value) `->` type(results)");
+}
+
+def Graph_AttentionGradOp : Graph_AttentionLikeOp<"attention_grad", [AllTypesMatch<["result", "cotangent"]>, Graph_Infer],
+    (ins Graph_FloatTensor:$query, Graph_FloatTensor:$key, Graph_FloatTensor:$value,
+         Graph_FloatTensor:$result, Graph_FloatTensor:$logSumExp, Graph_FloatTensor:$cotangent),
+    (outs Graph_FloatTensor:$queryGrad, Graph_FloatTensor:$keyGrad, Graph_FloatTensor:$valueGrad)> {
+  let summary = "the vjp of `attention`";
+  let description = [{
+    Recomputes the probabilities from the log-sum-exp, so that no [S, T] matrix
+    is saved (Dao et al., "FlashAttention", 2022, algorithm 4).
+  }];
+  let assemblyFormat = !strconcat("$query `,` $key `,` $value `,` $result `,` $logSumExp `,` $cotangent ", Graph_AttentionTail,
+      " `:` type($query) `,` type($key) `,` type($value) `,` type($result) `,` type($logSumExp) `->` type(results)");
+}
+
+def Graph_EmbeddingOp : Graph_PureOp<"embedding", [Graph_Decomposable, Graph_Differentiable, Graph_Infer]> {
+  let summary = "rows of a table by id";
+  let description = [{
+    table [V, D], ids [...] give [..., D]. An id outside [0, V) is an error: the
+    interpreter reports it, and compiled programs have the ids checked on the
+    host, before the step (see `graph.index_bound`).
+  }];
+  let arguments = (ins Graph_FloatTensor:$table, Graph_IndexTensor:$ids);
+  let results = (outs Graph_FloatTensor:$result);
+  let assemblyFormat = "$table `,` $ids attr-dict `:` functional-type(operands, results)";
+  let fusionKind = "data_movement";
+}
+
+def Graph_SoftmaxCrossEntropyOp : Graph_PureOp<"softmax_cross_entropy", [Graph_Decomposable, Graph_Differentiable, Graph_Infer]> {
+  let summary = "logsumexp(logits) - logits[target] per position";
+  let description = [{
+    logits [..., V], targets [...] give f32 [...] (f64 for f64). A position whose
+    target is `ignoreIndex` gives 0 and has no gradient.
+  }];
+  let arguments = (ins Graph_FloatTensor:$logits, Graph_IndexTensor:$targets, OptionalAttr<I64Attr>:$ignoreIndex);
+  let results = (outs Graph_FloatTensor:$result);
+  let assemblyFormat = "$logits `,` $targets (`ignore` $ignoreIndex^)? attr-dict `:` functional-type(operands, results)";
+  let fusionKind = "opaque";
+}
+
+def Graph_DropoutOp : Graph_PureOp<"dropout", [AllTypesMatch<["operand", "result"]>, Graph_Decomposable, Graph_Differentiable, Graph_Infer]> {
+  let summary = "zeroes a share `rate` of the elements, scales the others by 1/(1 - rate)";
+  let description = [{
+    An element stays where its `random_bits` ≥ round(rate · 2^32). The mask is a
+    function of the key, so the vjp is this op on the cotangent with the same key.
+  }];
+  let arguments = (ins Graph_FloatTensor:$operand, Graph_Key:$key, F64Attr:$rate);
+  let results = (outs Graph_FloatTensor:$result);
+  let assemblyFormat = "$operand `,` $key `rate` `=` $rate attr-dict `:` type($operand)";
+  let hasVerifier = 1;
+}
+
+def Graph_AdamWUpdateOp : Graph_PureOp<"adamw_update", [Graph_Decomposable, Graph_Infer]> {
+  let summary = "one step of AdamW on one tensor";
+  let description = [{
+    m' = b1 m + (1-b1) g; v' = b2 v + (1-b2) g²;
+    p' = p - lr · ((m'/c1) / (√(v'/c2) + ε) + wd · p), with the scalars
+    c1 = 1 - b1^t, c2 = 1 - b2^t given by the host (Loshchilov and Hutter,
+    "Decoupled weight decay regularization", 2019).
+  }];
+  let arguments = (ins Graph_FloatTensor:$param, Graph_FloatTensor:$grad, Graph_FloatTensor:$m, Graph_FloatTensor:$v,
+      Graph_FloatTensor:$learningRate, Graph_FloatTensor:$correction1, Graph_FloatTensor:$correction2,
+      F64Attr:$beta1, F64Attr:$beta2, F64Attr:$epsilon, F64Attr:$weightDecay);
+  let results = (outs Graph_FloatTensor:$newParam, Graph_FloatTensor:$newM, Graph_FloatTensor:$newV);
+  let assemblyFormat = "operands attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 1;
+}
+
+#endif // MINIGPTC_GRAPH_COMPOSITE_TD

@@ -1,0 +1,71 @@
+//===- GraphContraction.td - reductions, products, gather and scatter -----===//
+#ifndef MINIGPTC_GRAPH_CONTRACTION_TD
+#define MINIGPTC_GRAPH_CONTRACTION_TD
+
+include "dialects/graph/IR/GraphBase.td"
+
+def Graph_ReduceOp : Graph_PureOp<"reduce", [Graph_Differentiable, Graph_Infer]> {
+  let summary = "combines the elements along dimensions, which disappear";
+  let description = [{
+    StableHLO's `reduce` with the combiner as a word instead of a region: that is
+    all the two models need, and a word has a derivative and a sharding rule.
+    An empty reduction gives the neutral element. bf16 and f16 sums accumulate
+    in f32. `any` and `all` are for i1.
+  }];
+  let arguments = (ins Graph_ReduceKindAttr:$kind, Graph_Tensor:$operand, DenseI64ArrayAttr:$dims);
+  let results = (outs Graph_Tensor:$result);
+  let assemblyFormat = "$kind `,` $operand `,` `dims` `=` $dims attr-dict `:` functional-type(operands, results)";
+  let fusionKind = "reduction";
+  let hasVerifier = 1;
+  let hasFolder = 1;
+}
+
+def Graph_DotGeneralOp : Graph_PureOp<"dot_general", [Graph_Differentiable, Graph_Infer],
+    DeclareOpInterfaceMethods<CostOp, ["getMatmulFlops"]>> {
+  let summary = "batched contraction of two tensors";
+  let description = [{
+    Result dimensions: batching dims in their order, then the other dims of lhs,
+    then the other dims of rhs. bf16 and f16 accumulate in f32.
+  }];
+  let arguments = (ins Graph_NumTensor:$lhs, Graph_NumTensor:$rhs,
+      DenseI64ArrayAttr:$lhsBatch, DenseI64ArrayAttr:$rhsBatch,
+      DenseI64ArrayAttr:$lhsContract, DenseI64ArrayAttr:$rhsContract);
+  let results = (outs Graph_NumTensor:$result);
+  let assemblyFormat = [{
+    $lhs `,` $rhs `,` `batching_dims` `=` $lhsBatch `x` $rhsBatch `,`
+    `contracting_dims` `=` $lhsContract `x` $rhsContract attr-dict
+    `:` functional-type(operands, results)
+  }];
+  let fusionKind = "opaque";
+}
+
+def Graph_GatherOp : Graph_PureOp<"gather", [Graph_Differentiable, Graph_Infer]> {
+  let summary = "picks whole slices by index";
+  let description = [{
+    StableHLO's `gather` where `index_vector_dim` is the last dimension of
+    `indices`, `start_index_map` and `collapsed_slice_dims` are `dims`, and the
+    slices are whole. The last dimension of `indices` has size `dims.size()`;
+    result dimensions: the others of `indices`, then those of the operand that
+    are not in `dims`. Indices are clamped into range.
+  }];
+  let arguments = (ins Graph_Tensor:$operand, Graph_IndexTensor:$indices, DenseI64ArrayAttr:$dims);
+  let results = (outs Graph_Tensor:$result);
+  let assemblyFormat = "$operand `[` $indices `]` `dims` `=` $dims attr-dict `:` functional-type(operands, results)";
+  let fusionKind = "data_movement";
+}
+
+def Graph_ScatterOp : Graph_PureOp<"scatter", [Graph_Differentiable, Graph_Infer]> {
+  let summary = "the operand with slices added or replaced by index";
+  let description = [{
+    The counterpart of `gather`, with its `dims`: slices of `updates` are combined
+    into the operand in row-major order of `indices`. An index out of range drops
+    its slice. `update` with a repeated index keeps the last slice.
+  }];
+  let arguments = (ins Graph_ScatterKindAttr:$kind, Graph_Tensor:$operand, Graph_IndexTensor:$indices,
+                       Graph_Tensor:$updates, DenseI64ArrayAttr:$dims);
+  let results = (outs Graph_Tensor:$result);
+  let assemblyFormat = "$kind `,` $operand `[` $indices `]` `,` $updates `dims` `=` $dims attr-dict `:` functional-type(operands, results)";
+  let fusionKind = "opaque";
+}
+
+#endif // MINIGPTC_GRAPH_CONTRACTION_TD

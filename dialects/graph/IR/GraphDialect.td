@@ -1,0 +1,66 @@
+//===- GraphDialect.td - the `graph` dialect ------------------------------===//
+//
+// Pure, value-semantics ops on ranked tensors with static shapes. Names and
+// semantics are StableHLO's wherever such an op exists.
+//
+//===----------------------------------------------------------------------===//
+#ifndef MINIGPTC_GRAPH_DIALECT_TD
+#define MINIGPTC_GRAPH_DIALECT_TD
+
+include "mlir/IR/OpBase.td"
+include "mlir/IR/EnumAttr.td"
+
+def Graph_Dialect : Dialect {
+  let name = "graph";
+  let cppNamespace = "::minigptc::graph";
+  let summary = "tensor programs with value semantics and static shapes";
+  let description = [{
+    The language of the stages `trace` to `schedule`. Primitive ops carry
+    StableHLO names and semantics; composite ops (`softmax`, `attention`, …)
+    exist where their fused form matters, and each has a decomposition into
+    primitives that defines its meaning.
+
+    Element types: f64, f32, bf16, f16, i64, i32, i8, i1 (signless, signed
+    semantics), ui64, ui32. bf16 and f16 accumulate in f32.
+  }];
+  let hasConstantMaterializer = 1;
+  let useDefaultAttributePrinterParser = 1;
+  let dependentDialects = ["::mlir::func::FuncDialect"];
+}
+
+class Graph_I32Enum<string name, string summary, list<I32EnumAttrCase> cases>
+    : I32EnumAttr<name, summary, cases> {
+  let cppNamespace = "::minigptc::graph";
+  let genSpecializedAttr = 0;
+}
+
+def Graph_ReduceKind : Graph_I32Enum<"ReduceKind", "how a reduction combines", [
+  I32EnumAttrCase<"sum", 0>, I32EnumAttrCase<"max", 1>,
+  I32EnumAttrCase<"min", 2>, I32EnumAttrCase<"prod", 3>,
+  I32EnumAttrCase<"any", 4>, I32EnumAttrCase<"all", 5>]>;
+def Graph_ReduceKindAttr : EnumAttr<Graph_Dialect, Graph_ReduceKind, "reduce_kind">;
+
+def Graph_ScatterKind : Graph_I32Enum<"ScatterKind", "how a scatter combines", [
+  I32EnumAttrCase<"add", 0>, I32EnumAttrCase<"update", 1>]>;
+def Graph_ScatterKindAttr : EnumAttr<Graph_Dialect, Graph_ScatterKind, "scatter_kind">;
+
+def Graph_CompareDirection : Graph_I32Enum<"CompareDirection", "comparison", [
+  I32EnumAttrCase<"EQ", 0>, I32EnumAttrCase<"NE", 1>, I32EnumAttrCase<"LT", 2>,
+  I32EnumAttrCase<"LE", 3>, I32EnumAttrCase<"GT", 4>, I32EnumAttrCase<"GE", 5>]>;
+def Graph_CompareDirectionAttr
+    : EnumAttr<Graph_Dialect, Graph_CompareDirection, "compare_direction">;
+
+def Graph_MaskKind : Graph_I32Enum<"MaskKind", "which keys a query attends to", [
+  I32EnumAttrCase<"none", 0>, I32EnumAttrCase<"causal", 1>,
+  I32EnumAttrCase<"sliding_window", 2>]>;
+def Graph_MaskKindAttr : EnumAttr<Graph_Dialect, Graph_MaskKind, "mask_kind">;
+
+/// What a checkpointed function may keep for its backward pass (`jax.checkpoint`
+/// policies): `nothing` recomputes all, `dots` keeps results of dot_general and
+/// attention, `everything` keeps whatever the backward pass reads.
+def Graph_RematPolicy : Graph_I32Enum<"RematPolicy", "what may be saved", [
+  I32EnumAttrCase<"nothing", 0>, I32EnumAttrCase<"dots", 1>,
+  I32EnumAttrCase<"everything", 2>]>;
+def Graph_RematPolicyAttr : EnumAttr<Graph_Dialect, Graph_RematPolicy, "remat">;
+
+#endif // MINIGPTC_GRAPH_DIALECT_TD

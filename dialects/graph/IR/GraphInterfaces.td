@@ -1,0 +1,130 @@
+//===- GraphInterfaces.td - what an op can say about itself ---------------===//
+//
+// No pass asks an op for its name: it asks for one of these. Interfaces marked
+// [external] are attached from the folder that needs them, so that the dialect
+// does not depend on interpreters or code generators.
+//
+//===----------------------------------------------------------------------===//
+#ifndef MINIGPTC_GRAPH_INTERFACES_TD
+#define MINIGPTC_GRAPH_INTERFACES_TD
+
+include "mlir/IR/OpBase.td"
+
+class Graph_Interface<string name> : OpInterface<name> {
+  let cppNamespace = "::minigptc::graph";
+}
+
+def DifferentiableOp : Graph_Interface<"DifferentiableOp"> {
+  let description = [{
+    Builds the op's vector-Jacobian product at the builder's insertion point.
+    Operands and results of the op may be read freely: what the backward pass
+    reads is what the forward pass must save or recompute.
+  }];
+  let methods = [InterfaceMethod<[{
+      `cotangents[i]` belongs to result i and is null where that result has no
+      influence on what is differentiated. For every operand with `wanted[i]`,
+      fill `operandCotangents[i]` (same type as the operand), or leave it null
+      where the derivative is zero everywhere. Entries arrive null. Fails, with
+      a diagnostic, only where the op has no derivative.
+    }], "::llvm::LogicalResult", "buildVjp",
+    (ins "::mlir::OpBuilder &":$builder,
+         "::llvm::ArrayRef<::mlir::Value>":$cotangents,
+         "::llvm::ArrayRef<bool>":$wanted,
+         "::llvm::MutableArrayRef<::mlir::Value>":$operandCotangents)>];
+}
+
+def DecomposableOp : Graph_Interface<"DecomposableOp"> {
+  let description = [{
+    A composite op's meaning in primitive ops (or simpler composites).
+  }];
+  let methods = [InterfaceMethod<[{
+      Emits the equivalent ops at the insertion point and gives one value per
+      result, of the same types.
+    }], "::llvm::SmallVector<::mlir::Value>", "decompose",
+    (ins "::mlir::OpBuilder &":$builder)>];
+}
+
+def FusibleOp : Graph_Interface<"FusibleOp"> {
+  let description = [{
+    How an op behaves inside a fused kernel; its scalar body is `KernelOp`.
+
+    | kind | result element depends on |
+    |---|---|
+    | elementwise | the operands' elements at the same index |
+    | broadcast | no operand, or one element that many results share |
+    | data_movement | one element of one operand at a computed index |
+    | reduction | many elements along reduced dimensions |
+    | opaque | anything: a library call or a loop nest of its own |
+  }];
+  let methods = [InterfaceMethod<"The op's kind.",
+    "::minigptc::graph::FusionKind", "getFusionKind">];
+}
+
+def KernelOp : Graph_Interface<"KernelOp"> {
+  let description = [{
+    [external: compiler/conversion/GraphToLoops] The scalar code of one result
+    element, shared by the CPU and the CUDA emitter. Emits `arith`, `math`,
+    `scf` on scalars only.
+  }];
+  let methods = [InterfaceMethod<[{
+      Emits the element of result `result` at `indices` (index values, one per
+      dimension). `load(operand, indices)` gives an operand's element there.
+      Signless, unsigned and float elements are all builtin scalars (`ui32`
+      tensors appear as `i32` scalars).
+    }], "::mlir::Value", "emitElement",
+    (ins "::mlir::OpBuilder &":$builder, "unsigned":$result,
+         "::mlir::ValueRange":$indices,
+         "::llvm::function_ref<::mlir::Value(unsigned, ::mlir::ValueRange)>":$load)>];
+}
+
+def EvaluableOp : Graph_Interface<"EvaluableOp"> {
+  let description = [{
+    [external: compiler/interpreter] The reference semantics, on concrete tensors.
+  }];
+  let methods = [InterfaceMethod<[{
+      Computes the results from the operands. Emits a diagnostic on the op and
+      fails for values outside its domain (a token id outside the table).
+    }], "::llvm::LogicalResult", "evaluate",
+    (ins "::llvm::ArrayRef<::minigptc::interpreter::Tensor>":$operands,
+         "::llvm::SmallVectorImpl<::minigptc::interpreter::Tensor> &":$results)>];
+}
+
+def CostOp : Graph_Interface<"CostOp"> {
+  let description = [{
+    What an op costs on one device. A multiply-add counts as two FLOPs; causal
+    attention counts half of the full one.
+  }];
+  let methods = [
+    InterfaceMethod<"Floating-point operations of matrix products.", "double",
+      "getMatmulFlops", (ins), "", [{ return 0.0; }]>,
+    InterfaceMethod<"Bytes of all operands.", "double", "getBytesRead", (ins), "",
+      [{ return ::minigptc::graph::detail::bytesOf($_op->getOperandTypes()); }]>,
+    InterfaceMethod<"Bytes of all results.", "double", "getBytesWritten", (ins), "",
+      [{ return ::minigptc::graph::detail::bytesOf($_op->getResultTypes()); }]>];
+}
+
+def ShardingRuleOp : Graph_Interface<"ShardingRuleOp"> {
+  let description = [{
+    [attached with the partitioner] The op's factors (for `dot_general`: batch,
+    M, N, K), each with a kind (pass-through, reduction, need-replication,
+    permutation) and the dimension of each operand and result that it maps to,
+    besides linearity per operand. Propagation walks these and nothing else.
+  }];
+}
+
+def PartitionableOp : Graph_Interface<"PartitionableOp"> {
+  let description = [{
+    [attached with the partitioner] Emits the local program of one device, with
+    collectives, where factors do not say enough (a norm over a sharded
+    dimension, a vocabulary-parallel cross-entropy).
+  }];
+}
+
+def BatchableOp : Graph_Interface<"BatchableOp"> {
+  let description = [{
+    [attached with `vmap`] Builds the op with one more leading dimension on the
+    operands that are batched.
+  }];
+}
+
+#endif // MINIGPTC_GRAPH_INTERFACES_TD

@@ -1,0 +1,66 @@
+//===- GraphStructure.td - ops that hold or call other ops ----------------===//
+#ifndef MINIGPTC_GRAPH_STRUCTURE_TD
+#define MINIGPTC_GRAPH_STRUCTURE_TD
+
+include "dialects/graph/IR/GraphBase.td"
+
+def Graph_VjpOp : Graph_Op<"vjp", [Pure, AttrSizedOperandSegments,
+    DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let summary = "results of a function, and its gradient";
+  let description = [{
+    Calls `callee` on `inputs` and gives its results, followed by the cotangents
+    of the inputs numbered `wrt`, for the cotangents of all results given. The
+    op of the stage `trace`; `--graph-autodiff` replaces it by a call of the
+    callee's forward and one of its backward function.
+
+    ```mlir
+    %loss, %dw = graph.vjp @loss(%w, %x) cotangents(%one) wrt [0]
+        : (tensor<4xf32>, tensor<8x4xf32>), (tensor<f32>) -> (tensor<f32>, tensor<4xf32>)
+    ```
+  }];
+  let arguments = (ins FlatSymbolRefAttr:$callee, Variadic<Graph_Tensor>:$inputs,
+      Variadic<Graph_Tensor>:$cotangents, DenseI64ArrayAttr:$wrt);
+  let results = (outs Variadic<Graph_Tensor>:$outputs);
+  let assemblyFormat = [{
+    $callee `(` $inputs `)` `cotangents` `(` $cotangents `)` `wrt` $wrt attr-dict
+    `:` `(` type($inputs) `)` `,` `(` type($cotangents) `)` `->` `(` type($outputs) `)`
+  }];
+}
+
+def Graph_HostCallOp : Graph_Op<"host_call", [Pure,
+    DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let summary = "scalars that the host computes before the step";
+  let description = [{
+    Calls a function marked `graph.host`, whose arguments and results are f64
+    scalars and whose body is scalar arithmetic: the learning-rate schedule, the
+    bias corrections. Operands are scalars that enter the entry function from
+    outside (the number of updates done); they are converted to f64, the results
+    to the element types of this op's results. The runtime evaluates the
+    function in f64, so that no schedule is compiled into a kernel.
+  }];
+  let arguments = (ins FlatSymbolRefAttr:$callee, Variadic<Graph_NumTensor>:$inputs);
+  let results = (outs Variadic<Graph_FloatTensor>:$outputs);
+  let assemblyFormat = "$callee `(` $inputs `)` attr-dict `:` functional-type($inputs, $outputs)";
+}
+
+def Graph_FusionOp : Graph_Op<"fusion", [Pure, IsolatedFromAbove, SingleBlock]> {
+  let summary = "ops that become one kernel";
+  let description = [{
+    The region's arguments are the inputs; it holds fusible graph ops and ends in
+    `graph.yield`. The op of the stage `fuse`; `--graph-outline-kernels` turns
+    equal fusions into calls of one function marked `exec.kernel`.
+  }];
+  let arguments = (ins Variadic<Graph_Tensor>:$inputs);
+  let results = (outs Variadic<Graph_Tensor>:$outputs);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = "`(` $inputs `)` attr-dict-with-keyword `:` functional-type($inputs, $outputs) $body";
+  let hasVerifier = 1;
+}
+
+def Graph_YieldOp : Graph_Op<"yield", [Pure, Terminator, ReturnLike, ParentOneOf<["FusionOp"]>]> {
+  let summary = "results of a region";
+  let arguments = (ins Variadic<Graph_Tensor>:$operands);
+  let assemblyFormat = "($operands^ `:` type($operands))? attr-dict";
+}
+
+#endif // MINIGPTC_GRAPH_STRUCTURE_TD
