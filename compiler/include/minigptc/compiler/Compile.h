@@ -1,0 +1,68 @@
+//===- Compile.h - from a traced program to an artifact ---------*- C++ -*-===//
+//
+//   Program program = trace({{"train_step", trainStep, {...}}});
+//   CompiledProgram compiled = compile(program, {});
+//   compiled.save("step.mgx");
+//
+//===----------------------------------------------------------------------===//
+#ifndef MINIGPTC_COMPILER_COMPILE_H
+#define MINIGPTC_COMPILER_COMPILE_H
+
+#include <cstddef>
+#include <cstdint>
+#include <iosfwd>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace minigptc {
+
+class Program;
+
+/// A stage of the pipeline, in order; see docs/design/architecture.md. Stages
+/// of DESIGN that do not exist yet (stage, shard, spmd) have no entry.
+enum class Stage { trace, autodiff, step, fuse, schedule, exec };
+/// Their names, comma-separated, in order.
+std::string stageNames();
+
+/// The compiler refused a program. `what()` has the message, the user's place
+/// and notes, a line each.
+struct CompileError : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+struct CompileOptions {
+  std::string target = "cpu";
+  int threads = 0;              ///< compile kernels with so many; 0: all cores
+  bool verifyEach = false;      ///< verify the IR after each pass
+  std::string cacheDir;         ///< object cache; empty: $XDG_CACHE_HOME/minigptc
+  bool useCache = true;
+  bool timing = false;          ///< print a report per pass and kernel to stderr
+  std::string printIrAfter;     ///< a pass's flag: print the IR after it to stderr
+};
+
+struct CompileStats {
+  double traceSeconds = 0, passesSeconds = 0, codegenSeconds = 0, totalSeconds = 0;
+  int64_t kernels = 0, kernelsCompiled = 0; ///< distinct ones; those not in the cache
+};
+
+struct CompiledProgram {
+  std::vector<std::byte> artifact; ///< the .mgx file
+  CompileStats stats;
+  /// Writes through a temporary name; throws CompileError.
+  void save(const std::string &path) const;
+};
+
+/// Runs all stages and generates code. Throws CompileError.
+CompiledProgram compile(const Program &program, const CompileOptions &options = {});
+/// The IR of a stage, with source locations.
+std::string printStage(const Program &program, Stage stage, const CompileOptions &options = {});
+/// Goes on from the printed IR of any stage.
+CompiledProgram compileText(const std::string &ir, const std::string &fileName, const CompileOptions &options = {});
+/// The IR of a later stage, from the printed IR of an earlier one.
+std::string printStageOfText(const std::string &ir, const std::string &fileName, Stage stage,
+                             const CompileOptions &options = {});
+
+} // namespace minigptc
+
+#endif // MINIGPTC_COMPILER_COMPILE_H

@@ -1,0 +1,75 @@
+//===- Array.h - a concrete tensor ------------------------------*- C++ -*-===//
+//
+// A tensor in a runtime's memory. Copies of an Array share the storage; a donated
+// Array (moved into a call) gives its storage to the result.
+//
+//   Array a = Array::fromSpan<float>({2, 3}, values);
+//   std::span<const float> s = a.span<float>();
+//
+//===----------------------------------------------------------------------===//
+#ifndef MINIGPTC_RUNTIME_ARRAY_H
+#define MINIGPTC_RUNTIME_ARRAY_H
+
+#include "minigptc/runtime/TensorType.h"
+#include "minigptc/runtime/Tree.h"
+
+#include <cstddef>
+#include <memory>
+#include <span>
+
+namespace minigptc {
+
+/// A dense, row-major tensor in host memory, aligned to 64 bytes.
+class Array {
+public:
+  Array() = default;
+  /// Zero-filled. Aborts nowhere: `valid()` is false if memory is short.
+  explicit Array(TensorType type);
+  template <typename T> static Array fromSpan(Shape shape, std::span<const T> values);
+  template <typename T> static Array scalar(T value) { return fromSpan<T>({}, std::span<const T>(&value, 1)); }
+
+  bool valid() const { return storage_ != nullptr; }
+  const TensorType &type() const { return type_; }
+  const Shape &shape() const { return type_.shape; }
+  DType dtype() const { return type_.dtype; }
+
+  std::byte *data() { return storage_.get(); }
+  const std::byte *data() const { return storage_.get(); }
+  /// Elements as T, which must be the element type's C++ type (bf16, f16: uint16_t;
+  /// i1: uint8_t).
+  template <typename T> std::span<T> span() { return {reinterpret_cast<T *>(data()), size_t(type_.numElements())}; }
+  template <typename T> std::span<const T> span() const { return {reinterpret_cast<const T *>(data()), size_t(type_.numElements())}; }
+  /// The value of a one-element tensor of any type, as double.
+  double scalar() const;
+  /// A copy with storage of its own.
+  Array clone() const;
+  /// Number of Arrays that share the storage.
+  long useCount() const { return storage_.use_count(); }
+
+private:
+  TensorType type_;
+  std::shared_ptr<std::byte[]> storage_;
+};
+
+/// The DType of a C++ type.
+template <typename T> constexpr DType dtypeOf();
+template <> constexpr DType dtypeOf<double>() { return DType::f64; }
+template <> constexpr DType dtypeOf<float>() { return DType::f32; }
+template <> constexpr DType dtypeOf<int64_t>() { return DType::i64; }
+template <> constexpr DType dtypeOf<int32_t>() { return DType::i32; }
+template <> constexpr DType dtypeOf<int8_t>() { return DType::i8; }
+template <> constexpr DType dtypeOf<bool>() { return DType::i1; }
+template <> constexpr DType dtypeOf<uint64_t>() { return DType::u64; }
+template <> constexpr DType dtypeOf<uint32_t>() { return DType::u32; }
+
+template <typename T> Array Array::fromSpan(Shape shape, std::span<const T> values) {
+  Array array(TensorType{dtypeOf<T>(), std::move(shape)});
+  std::copy(values.begin(), values.end(), array.span<T>().begin());
+  return array;
+}
+
+using ArrayTree = TreeOf<Array>;
+
+} // namespace minigptc
+
+#endif // MINIGPTC_RUNTIME_ARRAY_H

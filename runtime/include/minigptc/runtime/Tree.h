@@ -1,0 +1,166 @@
+//===- Tree.h - an ordered map of names to leaves or sub-trees --*- C++ -*-===//
+//
+// The one structure that functions take and give: parameters, optimizer state,
+// batches. `Tree` (leaves are traced Values) and `ArrayTree` (leaves are Arrays)
+// are this template.
+//
+//   TreeOf<Array> t{{"params", {{"w", w}, {"b", b}}}, {"count", c}};
+//   t["params"]["w"];          // a sub-tree; converts to its leaf
+//   for (auto &[path, leaf] : t.flatten()) ...   // "params.w", "params.b", "count"
+//
+//===----------------------------------------------------------------------===//
+#ifndef MINIGPTC_RUNTIME_TREE_H
+#define MINIGPTC_RUNTIME_TREE_H
+
+#include <initializer_list>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace minigptc {
+
+/// An error that concerns a tree's structure: a missing entry, a leaf where a
+/// sub-tree is expected. Raised through `TreeTraits<Leaf>::fail`, so that the
+/// tracing frontend can add the user's place.
+struct TreeError : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+template <typename Leaf> class TreeOf {
+public:
+  /// An entry of a braced tree: a name and what it holds.
+  struct Entry;
+
+  TreeOf() = default;
+  TreeOf(Leaf leaf) : leaf_(std::move(leaf)) {}
+  TreeOf(std::initializer_list<Entry> entries);
+
+  bool isLeaf() const { return leaf_.has_value(); }
+  bool empty() const { return !isLeaf() && entries_.empty(); }
+  size_t size() const { return entries_.size(); }
+  bool contains(std::string_view name) const { return find(name) != nullptr; }
+  const TreeOf *find(std::string_view name) const;
+
+  /// The sub-tree of that name; throws TreeError, naming those that exist.
+  const TreeOf &at(std::string_view name) const;
+  const TreeOf &operator[](std::string_view name) const { return at(name); }
+  TreeOf &operator[](std::string_view name) { return const_cast<TreeOf &>(std::as_const(*this).at(name)); }
+  /// Adds an entry or replaces it.
+  void set(std::string name, TreeOf value);
+
+  const Leaf &leaf() const;
+  operator const Leaf &() const { return leaf(); }
+
+  const std::vector<std::pair<std::string, TreeOf>> &entries() const { return entries_; }
+
+  /// All leaves with their paths, names joined by dots, in order.
+  std::vector<std::pair<std::string, Leaf>> flatten() const;
+  /// A tree from paths and leaves: the inverse of `flatten`.
+  static TreeOf unflatten(const std::vector<std::pair<std::string, Leaf>> &leaves);
+  /// Equal structure, `fn(leaf)` for each leaf.
+  template <typename Fn> auto map(Fn &&fn) const;
+
+private:
+  void flattenInto(const std::string &prefix, std::vector<std::pair<std::string, Leaf>> &out) const;
+
+  std::optional<Leaf> leaf_;
+  std::vector<std::pair<std::string, TreeOf>> entries_;
+};
+
+template <typename Leaf> struct TreeOf<Leaf>::Entry {
+  Entry(std::string name, TreeOf value) : name(std::move(name)), value(std::move(value)) {}
+  Entry(std::string name, Leaf leaf) : name(std::move(name)), value(std::move(leaf)) {}
+  Entry(std::string name, std::initializer_list<Entry> entries) : name(std::move(name)), value(entries) {}
+  std::string name;
+  TreeOf value;
+};
+
+template <typename Leaf> TreeOf<Leaf>::TreeOf(std::initializer_list<Entry> entries) {
+  for (const Entry &entry : entries)
+    set(entry.name, entry.value);
+}
+
+template <typename Leaf> const TreeOf<Leaf> *TreeOf<Leaf>::find(std::string_view name) const {
+  for (const auto &[key, value] : entries_)
+    if (key == name)
+      return &value;
+  return nullptr;
+}
+
+template <typename Leaf> const TreeOf<Leaf> &TreeOf<Leaf>::at(std::string_view name) const {
+  if (const TreeOf *found = find(name))
+    return *found;
+  std::string message = "no entry '" + std::string(name) + "' in this tree; it has";
+  if (isLeaf())
+    message += " none: it is a leaf";
+  for (const auto &entry : entries_)
+    message += " '" + entry.first + "'";
+  throw TreeError(message);
+}
+
+template <typename Leaf> void TreeOf<Leaf>::set(std::string name, TreeOf value) {
+  for (auto &[key, old] : entries_)
+    if (key == name) {
+      old = std::move(value);
+      return;
+    }
+  entries_.emplace_back(std::move(name), std::move(value));
+}
+
+template <typename Leaf> const Leaf &TreeOf<Leaf>::leaf() const {
+  if (!leaf_)
+    throw TreeError("this tree has " + std::to_string(size()) + " entries where a single tensor is expected");
+  return *leaf_;
+}
+
+template <typename Leaf>
+void TreeOf<Leaf>::flattenInto(const std::string &prefix, std::vector<std::pair<std::string, Leaf>> &out) const {
+  if (leaf_)
+    out.emplace_back(prefix, *leaf_);
+  for (const auto &[name, value] : entries_)
+    value.flattenInto(prefix.empty() ? name : prefix + "." + name, out);
+}
+
+template <typename Leaf> std::vector<std::pair<std::string, Leaf>> TreeOf<Leaf>::flatten() const {
+  std::vector<std::pair<std::string, Leaf>> out;
+  flattenInto("", out);
+  return out;
+}
+
+template <typename Leaf>
+TreeOf<Leaf> TreeOf<Leaf>::unflatten(const std::vector<std::pair<std::string, Leaf>> &leaves) {
+  TreeOf root;
+  for (const auto &[path, leaf] : leaves) {
+    if (path.empty())
+      return TreeOf(leaf);
+    TreeOf *node = &root;
+    for (size_t begin = 0; begin <= path.size();) {
+      size_t end = std::min(path.find('.', begin), path.size());
+      std::string name = path.substr(begin, end - begin);
+      if (!node->find(name))
+        node->set(name, TreeOf());
+      node = &(*node)[name];
+      begin = end + 1;
+    }
+    *node = TreeOf(leaf);
+  }
+  return root;
+}
+
+template <typename Leaf> template <typename Fn> auto TreeOf<Leaf>::map(Fn &&fn) const {
+  using Out = std::decay_t<decltype(fn(std::declval<const Leaf &>()))>;
+  if (leaf_)
+    return TreeOf<Out>(fn(*leaf_));
+  TreeOf<Out> out;
+  for (const auto &[name, value] : entries_)
+    out.set(name, value.map(fn));
+  return out;
+}
+
+} // namespace minigptc
+
+#endif // MINIGPTC_RUNTIME_TREE_H
