@@ -1,0 +1,12 @@
+//===- Registration.cpp - dialects, external models and passes ------------===//
+#include "compiler/pipelines/Pipelines.h"
+#include "dialects/exec/IR/Exec.h"
+#include "dialects/graph/IR/Graph.h"
+#include "mlir/Transforms/Passes.h"
+
+void minigptc::registerAllDialects(mlir::DialectRegistry &registry) {
+  registry.insert<graph::GraphDialect, exec::ExecDialect, mlir::func::FuncDialect,
+                  mlir::memref::MemRefDialect>();
+}
+
+void minigptc::registerAllPasses() { mlir::registerTransformsPasses(); }

@@ -1,0 +1,16 @@
+# IR tests: every .mlir file below test/ is run by its RUN lines.
+import os
+
+import lit.formats
+
+config.name = "minigptc"
+config.test_format = lit.formats.ShTest(True)
+config.suffixes = [".mlir", ".test"]
+config.excludes = ["golden", "package"]
+config.test_source_root = os.path.dirname(__file__)
+config.test_exec_root = os.path.join(config.minigptc_obj, "lit")
+config.environment["PATH"] = os.pathsep.join(
+    [config.minigptc_bin, config.llvm_tools, config.environment["PATH"]])
+for name in ("XDG_CACHE_HOME", "HOME"):
+    if name in os.environ:
+        config.environment[name] = os.environ[name]
