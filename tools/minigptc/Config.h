@@ -1,0 +1,57 @@
+//===- Config.h - config files, presets and --set ---------------*- C++ -*-===//
+//
+// Brings the sources of a configuration together, weakest first: defaults,
+// preset, file, `--set section.key=value`, flags. Every key of SEMANTICS' config
+// file is known here, with its type, its range and its place in RunConfig.
+//
+//   ConfigBuilder builder;
+//   builder.applyPreset("tiny");
+//   builder.applyFile("run.yaml");
+//   builder.applySetting("model.d_model=64");
+//   StatusOr<RunConfig> config = builder.finish();
+//
+//===----------------------------------------------------------------------===//
+#ifndef MINIGPTC_TOOLS_MINIGPTC_CONFIG_H
+#define MINIGPTC_TOOLS_MINIGPTC_CONFIG_H
+
+#include "minigptc/runtime/Status.h"
+#include "runtime/train/RunConfig.h"
+
+#include <map>
+#include <string>
+#include <vector>
+
+namespace minigptc {
+
+class ConfigBuilder {
+public:
+  /// Unknown names fail with the nearest one.
+  runtime::Status applyPreset(const std::string &name);
+  /// YAML. Fails at the first wrong key or value, naming file and line.
+  runtime::Status applyFile(const std::string &path);
+  /// "section.key=value", the value in YAML. `place` is what an error names.
+  runtime::Status applySetting(const std::string &setting, const std::string &place);
+  /// Checks what concerns several keys (heads divide d_model, c > w, …).
+  runtime::StatusOr<runtime::RunConfig> finish() const;
+
+  /// Keys that mean nothing here, and were skipped: a remark each.
+  const std::vector<std::string> &remarks() const { return remarks_; }
+  /// Where a key was last set, for errors; empty if it has its default.
+  std::string placeOf(const std::string &key) const;
+  runtime::RunConfig &config() { return config_; }
+
+private:
+  runtime::RunConfig config_;
+  std::map<std::string, std::string> places_;
+  std::vector<std::string> remarks_;
+};
+
+/// Names of all presets.
+std::vector<std::string> presetNames();
+
+/// The configuration as YAML, in the order of SEMANTICS; loads again unchanged.
+std::string toYaml(const runtime::RunConfig &config);
+
+} // namespace minigptc
+
+#endif // MINIGPTC_TOOLS_MINIGPTC_CONFIG_H
