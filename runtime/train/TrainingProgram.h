@@ -1,0 +1,79 @@
+//===- TrainingProgram.h - the entry functions of a language model -*- C++ -*-//
+//
+// What training, evaluation and generation need of a compiled program: entries
+// `init`, `train_step`, `eval_loss`, `logits` (docs/design/architecture.md) and
+// the metadata. A `Session` is the program in real life; a test brings its own.
+//
+//   SessionProgram program(session);
+//   StatusOr<std::vector<Array>> state = program.run("init", {key});
+//
+//===----------------------------------------------------------------------===//
+#ifndef MINIGPTC_RUNTIME_TRAIN_TRAININGPROGRAM_H
+#define MINIGPTC_RUNTIME_TRAIN_TRAININGPROGRAM_H
+
+#include "minigptc/runtime/Session.h"
+#include "runtime/train/RunConfig.h"
+
+#include <optional>
+
+namespace minigptc::runtime {
+
+/// A parameter as weight files know it.
+struct WeightInfo {
+  std::string name;        ///< in weight files; `state.params.<name>` in the program
+  Shape shape;             ///< in the program
+  bool transposed = false; ///< files hold the matrix as [out, in]
+};
+
+/// The artifact's JSON metadata:
+/// {"config": RunConfig, "parameters": [{"name","shape","transposed"}],
+///  "streams": ["dropout"], "model_flops_per_step": 1.2e9}
+struct ProgramMetadata {
+  RunConfig config;
+  std::vector<WeightInfo> parameters;
+  /// Random streams that train_step draws from; the step's key is made from the
+  /// first one's name. Empty: no key.
+  std::vector<std::string> streams;
+  /// 2 per multiply-add of every matrix product of a step, causal attention
+  /// counted as half, recomputation not counted.
+  std::optional<double> modelFlopsPerStep;
+
+  std::string toJson() const;
+  static StatusOr<ProgramMetadata> fromJson(const std::string &json);
+  int64_t numParameters() const;
+};
+
+/// Not thread-safe: one call at a time.
+class TrainingProgram {
+public:
+  virtual ~TrainingProgram() = default;
+  virtual const std::string &metadata() const = 0;
+  /// Null if there is no such entry.
+  virtual const EntryInfo *entry(std::string_view name) const = 0;
+  /// Inputs and outputs in the order of the entry.
+  virtual StatusOr<std::vector<Array>> run(std::string_view entry, std::vector<Array> inputs) = 0;
+  virtual StatusOr<NonFiniteReport> findNonFinite(std::string_view entry,
+                                                  std::vector<Array> inputs) = 0;
+};
+
+/// The program of a session, which must outlive it.
+class SessionProgram : public TrainingProgram {
+public:
+  explicit SessionProgram(Session &session) : session_(session) {}
+  const std::string &metadata() const override { return session_.metadata(); }
+  const EntryInfo *entry(std::string_view name) const override { return session_.entry(name); }
+  StatusOr<std::vector<Array>> run(std::string_view entry, std::vector<Array> inputs) override {
+    return session_.run(entry, std::move(inputs));
+  }
+  StatusOr<NonFiniteReport> findNonFinite(std::string_view entry,
+                                          std::vector<Array> inputs) override {
+    return session_.findNonFinite(entry, std::move(inputs));
+  }
+
+private:
+  Session &session_;
+};
+
+} // namespace minigptc::runtime
+
+#endif // MINIGPTC_RUNTIME_TRAIN_TRAININGPROGRAM_H
