@@ -13,6 +13,7 @@
 #include "minigptc/runtime/TensorType.h"
 #include "minigptc/runtime/Tree.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <memory>
 #include <span>
@@ -25,6 +26,8 @@ public:
   Array() = default;
   /// Zero-filled. Aborts nowhere: `valid()` is false if memory is short.
   explicit Array(TensorType type);
+  /// As above, but with undefined contents.
+  static Array uninitialized(TensorType type);
   template <typename T> static Array fromSpan(Shape shape, std::span<const T> values);
   template <typename T> static Array scalar(T value) { return fromSpan<T>({}, std::span<const T>(&value, 1)); }
 
@@ -39,7 +42,7 @@ public:
   /// i1: uint8_t).
   template <typename T> std::span<T> span() { return {reinterpret_cast<T *>(data()), size_t(type_.numElements())}; }
   template <typename T> std::span<const T> span() const { return {reinterpret_cast<const T *>(data()), size_t(type_.numElements())}; }
-  /// The value of a one-element tensor of any type, as double.
+  /// The value of a one-element tensor of any type, as double; NaN for any other.
   double scalar() const;
   /// A copy with storage of its own.
   Array clone() const;
@@ -64,7 +67,8 @@ template <> constexpr DType dtypeOf<uint32_t>() { return DType::u32; }
 
 template <typename T> Array Array::fromSpan(Shape shape, std::span<const T> values) {
   Array array(TensorType{dtypeOf<T>(), std::move(shape)});
-  std::copy(values.begin(), values.end(), array.span<T>().begin());
+  if (array.valid())
+    std::copy_n(values.begin(), std::min(values.size(), array.span<T>().size()), array.span<T>().begin());
   return array;
 }
 

@@ -1,0 +1,213 @@
+#include "runtime/base/File.h"
+
+#include <cerrno>
+#include <cstdlib>
+#include <fcntl.h>
+#include <filesystem>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <system_error>
+#include <unistd.h>
+
+namespace minigptc::runtime {
+namespace {
+
+/// Closes on every way out.
+struct Descriptor {
+  int number;
+  ~Descriptor() {
+    if (number >= 0)
+      close(number);
+  }
+};
+
+std::string folderOf(const std::string &path) {
+  std::string folder = std::filesystem::path(path).parent_path().string();
+  return folder.empty() ? "." : folder;
+}
+
+/// Opens a regular file for reading and gives its size.
+StatusOr<int> openRegular(const std::string &path, uint64_t &size) {
+  int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (descriptor < 0)
+    return fileError(errno, "open", path);
+  struct stat info;
+  int error = fstat(descriptor, &info) != 0 ? errno : S_ISDIR(info.st_mode) ? EISDIR : 0;
+  if (!error && S_ISREG(info.st_mode)) {
+    size = uint64_t(info.st_size);
+    return descriptor;
+  }
+  close(descriptor);
+  if (error)
+    return fileError(error, "read", path);
+  return Status(StatusCode::failedPrecondition, "cannot read '" + path + "': not a regular file");
+}
+
+Status readAll(int descriptor, const std::string &path, std::byte *data, uint64_t size) {
+  for (uint64_t done = 0; done < size;) {
+    ssize_t count = read(descriptor, data + done, std::min<uint64_t>(size - done, 1 << 30));
+    if (count < 0 && errno == EINTR)
+      continue;
+    if (count < 0)
+      return fileError(errno, "read", path);
+    if (count == 0)
+      return Status(StatusCode::dataLoss, "'" + path + "' became shorter while it was read");
+    done += uint64_t(count);
+  }
+  return {};
+}
+
+template <typename Container> StatusOr<Container> readInto(const std::string &path) {
+  uint64_t size = 0;
+  StatusOr<int> opened = openRegular(path, size);
+  if (!opened)
+    return opened.status();
+  Descriptor descriptor{*opened};
+  Container contents;
+  if (size > contents.max_size())
+    return Status(StatusCode::resourceExhausted, "'" + path + "' does not fit into memory");
+  contents.resize(size);
+  MINIGPTC_RETURN_IF_ERROR(
+      readAll(descriptor.number, path, reinterpret_cast<std::byte *>(contents.data()), size));
+  return contents;
+}
+
+} // namespace
+
+Status fileError(int error, std::string_view action, std::string_view path) {
+  StatusCode code = StatusCode::failedPrecondition;
+  if (error == ENOENT || error == ENOTDIR)
+    code = StatusCode::notFound;
+  else if (error == ENOSPC || error == EDQUOT || error == EFBIG || error == ENOMEM)
+    code = StatusCode::resourceExhausted;
+  std::string reason = std::generic_category().message(error);
+  Status status(code, "cannot " + std::string(action) + " '" + std::string(path) + "': " + reason);
+  if (error == ENOSPC || error == EDQUOT)
+    return std::move(status).withHelp("free some space on this disk, or write elsewhere");
+  return status;
+}
+
+StatusOr<std::vector<std::byte>> readFile(const std::string &path) {
+  return readInto<std::vector<std::byte>>(path);
+}
+
+StatusOr<std::string> readTextFile(const std::string &path) { return readInto<std::string>(path); }
+
+Status writeFileAtomically(const std::string &path, std::span<const std::byte> bytes) {
+  StatusOr<AtomicFile> file = AtomicFile::create(path);
+  if (!file)
+    return file.status();
+  MINIGPTC_RETURN_IF_ERROR(file->write(bytes));
+  return file->commit();
+}
+
+Status writeFileAtomically(const std::string &path, std::string_view text) {
+  return writeFileAtomically(path, std::as_bytes(std::span(text)));
+}
+
+Status createDirectories(const std::string &path) {
+  std::error_code error;
+  std::filesystem::create_directories(path, error);
+  if (error)
+    return fileError(error.value(), "create the folder", path);
+  if (!std::filesystem::is_directory(path, error))
+    return fileError(ENOTDIR, "create the folder", path);
+  return {};
+}
+
+Status syncDirectory(const std::string &path) {
+  Descriptor descriptor{open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
+  if (descriptor.number < 0)
+    return fileError(errno, "open the folder", path);
+  // Some file systems cannot flush a folder and say EINVAL.
+  if (fsync(descriptor.number) != 0 && errno != EINVAL)
+    return fileError(errno, "flush the folder", path);
+  return {};
+}
+
+StatusOr<AtomicFile> AtomicFile::create(const std::string &path) {
+  std::error_code ignored;
+  if (std::filesystem::is_directory(path, ignored))
+    return fileError(EISDIR, "write", path);
+  std::string temporary = path + ".tmp-XXXXXX";
+  int descriptor = mkostemp(temporary.data(), O_CLOEXEC);
+  if (descriptor < 0)
+    return fileError(errno, "write", path);
+  mode_t mask = umask(0); // mkostemp gives 0600; a result is readable like any other file
+  umask(mask);
+  (void)fchmod(descriptor, 0666 & ~mask);
+  return AtomicFile(path, std::move(temporary), descriptor);
+}
+
+AtomicFile::AtomicFile(AtomicFile &&other) noexcept
+    : path_(std::move(other.path_)), temporary_(std::move(other.temporary_)),
+      descriptor_(std::exchange(other.descriptor_, -1)), size_(other.size_) {}
+
+AtomicFile &AtomicFile::operator=(AtomicFile &&other) noexcept {
+  std::swap(path_, other.path_);
+  std::swap(temporary_, other.temporary_);
+  std::swap(descriptor_, other.descriptor_);
+  std::swap(size_, other.size_);
+  return *this;
+}
+
+AtomicFile::~AtomicFile() { discard(); }
+
+void AtomicFile::discard() {
+  if (descriptor_ < 0)
+    return;
+  close(std::exchange(descriptor_, -1));
+  unlink(temporary_.c_str());
+}
+
+Status AtomicFile::write(std::span<const std::byte> bytes) {
+  while (!bytes.empty()) {
+    ssize_t count = ::write(descriptor_, bytes.data(), std::min<size_t>(bytes.size(), 1 << 30));
+    if (count < 0 && errno == EINTR)
+      continue;
+    if (count < 0)
+      return fileError(errno, "write", path_);
+    size_ += uint64_t(count);
+    bytes = bytes.subspan(size_t(count));
+  }
+  return {};
+}
+
+Status AtomicFile::commit() {
+  // A full disk may show only here.
+  if (fsync(descriptor_) != 0) {
+    Status status = fileError(errno, "write", path_);
+    discard();
+    return status;
+  }
+  if (rename(temporary_.c_str(), path_.c_str()) != 0) {
+    Status status = fileError(errno, "write", path_);
+    discard();
+    return status;
+  }
+  close(std::exchange(descriptor_, -1));
+  return syncDirectory(folderOf(path_));
+}
+
+StatusOr<MappedFile> MappedFile::open(const std::string &path) {
+  uint64_t size = 0;
+  StatusOr<int> opened = openRegular(path, size);
+  if (!opened)
+    return opened.status();
+  Descriptor descriptor{*opened};
+  MappedFile file;
+  if (size == 0)
+    return file;
+  void *data = mmap(nullptr, size, PROT_READ, MAP_PRIVATE, descriptor.number, 0);
+  if (data == MAP_FAILED)
+    return fileError(errno, "map", path);
+  file.bytes_ = {static_cast<const std::byte *>(data), size};
+  return file;
+}
+
+MappedFile::~MappedFile() {
+  if (!bytes_.empty())
+    munmap(const_cast<std::byte *>(bytes_.data()), bytes_.size());
+}
+
+} // namespace minigptc::runtime

@@ -1,0 +1,90 @@
+//===- File.h - whole files in, whole files out -----------------*- C++ -*-===//
+//
+// A file that is written appears under its name only when it is complete and on
+// disk: a crash or a full disk leaves the old one, or none.
+//
+//   StatusOr<AtomicFile> file = AtomicFile::create("weights.bin");
+//   MINIGPTC_RETURN_IF_ERROR(file->write(bytes));
+//   MINIGPTC_RETURN_IF_ERROR(file->commit());
+//
+// Messages name the file and the system's reason. Missing: notFound; disk full:
+// resourceExhausted; anything else: failedPrecondition.
+//
+//===----------------------------------------------------------------------===//
+#ifndef MINIGPTC_RUNTIME_BASE_FILE_H
+#define MINIGPTC_RUNTIME_BASE_FILE_H
+
+#include "minigptc/runtime/Status.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace minigptc::runtime {
+
+/// The failed system call's status: "cannot <action> '<path>': <reason of errno>".
+Status fileError(int error, std::string_view action, std::string_view path);
+
+/// The contents of a regular file.
+StatusOr<std::vector<std::byte>> readFile(const std::string &path);
+StatusOr<std::string> readTextFile(const std::string &path);
+
+Status writeFileAtomically(const std::string &path, std::span<const std::byte> bytes);
+Status writeFileAtomically(const std::string &path, std::string_view text);
+
+/// Makes the folder and its parents where they are missing.
+Status createDirectories(const std::string &path);
+
+/// Flushes a folder's entries (names made, renamed, removed) to disk.
+Status syncDirectory(const std::string &path);
+
+/// A file being written under a temporary name in its own folder. Movable; without
+/// a successful `commit` the destructor removes what was written.
+class AtomicFile {
+public:
+  static StatusOr<AtomicFile> create(const std::string &path);
+  AtomicFile(AtomicFile &&other) noexcept;
+  AtomicFile &operator=(AtomicFile &&other) noexcept;
+  ~AtomicFile();
+
+  Status write(std::span<const std::byte> bytes);
+  Status write(std::string_view text) { return write(std::as_bytes(std::span(text))); }
+  uint64_t size() const { return size_; }
+  /// Flushes to disk and gives the file its name. Nothing may be written after.
+  Status commit();
+
+private:
+  AtomicFile(std::string path, std::string temporary, int descriptor)
+      : path_(std::move(path)), temporary_(std::move(temporary)), descriptor_(descriptor) {}
+  void discard();
+
+  std::string path_, temporary_;
+  int descriptor_ = -1;
+  uint64_t size_ = 0;
+};
+
+/// A file mapped for reading, for data too big to copy. The file must not be cut
+/// short while it is mapped. Movable.
+class MappedFile {
+public:
+  static StatusOr<MappedFile> open(const std::string &path);
+  MappedFile() = default;
+  MappedFile(MappedFile &&other) noexcept : bytes_(std::exchange(other.bytes_, {})) {}
+  MappedFile &operator=(MappedFile &&other) noexcept {
+    std::swap(bytes_, other.bytes_);
+    return *this;
+  }
+  ~MappedFile();
+  std::span<const std::byte> bytes() const { return bytes_; }
+
+private:
+  std::span<const std::byte> bytes_;
+};
+
+} // namespace minigptc::runtime
+
+#endif // MINIGPTC_RUNTIME_BASE_FILE_H
