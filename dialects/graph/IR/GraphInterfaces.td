@@ -77,6 +77,43 @@ def KernelOp : Graph_Interface<"KernelOp"> {
          "::llvm::function_ref<::mlir::Value(unsigned, ::mlir::ValueRange)>":$load)>];
 }
 
+def ReductionKernelOp : Graph_Interface<"ReductionKernelOp"> {
+  let description = [{
+    [external: compiler/conversion/GraphToLoops] An op whose element combines
+    many elements of operand 0; the operand's dimensions that are not reduced are
+    the result's, in order. An emitter that knows it can choose the loop order.
+  }];
+  let methods = [
+    InterfaceMethod<"The dimensions of operand 0 that disappear, ascending.",
+      "::llvm::SmallVector<int64_t>", "getReducedDims">,
+    InterfaceMethod<"The scalar that combining starts with.", "::mlir::Value",
+      "emitNeutral", (ins "::mlir::OpBuilder &":$builder)>,
+    InterfaceMethod<"Combines what was accumulated with one more element.",
+      "::mlir::Value", "emitCombine", (ins "::mlir::OpBuilder &":$builder,
+      "::mlir::Value":$accumulated, "::mlir::Value":$element)>];
+}
+
+def ScatterKernelOp : Graph_Interface<"ScatterKernelOp"> {
+  let description = [{
+    [external: compiler/conversion/GraphToLoops] An op whose result is operand 0
+    with slices of the last operand combined into it at computed places, in
+    row-major order. Leading dimensions of the updates number the slices; the
+    others are the result's dimensions that are not placed, in order.
+  }];
+  let methods = [
+    InterfaceMethod<"The result's dimensions whose index is computed.",
+      "::llvm::SmallVector<int64_t>", "getPlacedDims">,
+    InterfaceMethod<[{
+      The computed index per placed dimension, as index values, for the slice of
+      that number. An index out of range drops the slice.
+    }], "::llvm::SmallVector<::mlir::Value>", "emitPlace",
+    (ins "::mlir::OpBuilder &":$builder, "::mlir::ValueRange":$slice,
+         "::llvm::function_ref<::mlir::Value(unsigned, ::mlir::ValueRange)>":$load)>,
+    InterfaceMethod<"Combines the element that is there with an update.",
+      "::mlir::Value", "emitCombine", (ins "::mlir::OpBuilder &":$builder,
+      "::mlir::Value":$old, "::mlir::Value":$update)>];
+}
+
 def EvaluableOp : Graph_Interface<"EvaluableOp"> {
   let description = [{
     [external: compiler/interpreter] The reference semantics, on concrete tensors.
