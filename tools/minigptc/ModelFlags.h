@@ -1,0 +1,35 @@
+//===- ModelFlags.h - the flags that say what to train ----------*- C++ -*-===//
+//
+// --preset, --config, --set, --model and what stands for a key of its own: shared
+// by train, compile, config and generate.
+//
+//===----------------------------------------------------------------------===//
+#ifndef MINIGPTC_TOOLS_MINIGPTC_MODELFLAGS_H
+#define MINIGPTC_TOOLS_MINIGPTC_MODELFLAGS_H
+
+#include "minigptc/runtime/Status.h"
+#include "runtime/train/RunConfig.h"
+
+#include <CLI/CLI.hpp>
+
+#include <string>
+#include <vector>
+
+namespace minigptc {
+
+struct ModelFlags {
+  std::string preset, configFile, model;
+  std::vector<std::string> settings;
+  int devices = 1;
+  std::string mesh, mode;
+
+  /// Adds the flags to a subcommand.
+  void addTo(CLI::App &app);
+  /// The resolved configuration: --set over --config over --preset over defaults.
+  /// Remarks go to stderr unless `quiet`.
+  runtime::StatusOr<runtime::RunConfig> resolve(bool quiet) const;
+};
+
+} // namespace minigptc
+
+#endif // MINIGPTC_TOOLS_MINIGPTC_MODELFLAGS_H
