@@ -2,7 +2,7 @@
 #include "tools/minigptc/Config.h"
 
 #include "runtime/base/Suggest.h"
-#include "tools/minigptc/ConfigKeys.h"
+#include "tools/minigptc/ConfigRules.h"
 
 #include <filesystem>
 #include <set>
@@ -20,16 +20,13 @@ Status invalid(std::string message, std::string place) {
 
 std::set<std::string> sections() {
   std::set<std::string> names;
-  for (const ConfigKey &key : configKeys())
-    names.insert(key.name.substr(0, key.name.find('.')));
+  for (const std::string &name : configKeyNames())
+    names.insert(name.substr(0, name.find('.')));
   return names;
 }
 
 Status unknownKey(const std::string &name, const std::string &place) {
-  std::vector<std::string> names;
-  for (const ConfigKey &key : configKeys())
-    names.push_back(key.name);
-  std::string nearest = runtime::nearestName(name, names);
+  std::string nearest = runtime::nearestName(name, configKeyNames());
   return invalid("unknown key '" + name + "'", place)
       .withHelp(nearest.empty() ? "`minigptc config show` lists all keys" : "did you mean '" + nearest + "'?");
 }
@@ -49,10 +46,10 @@ static Status setKey(const std::string &name, const YAML::Node &value, const std
     places[name] = place;
     return Status::success();
   }
-  const ConfigKey *key = findConfigKey(name);
-  if (!key)
+  const std::vector<std::string> names = configKeyNames();
+  if (std::find(names.begin(), names.end(), name) == names.end())
     return unknownKey(name, place);
-  if (std::string wrong = key->set(value, config); !wrong.empty())
+  if (std::string wrong = assignConfig(config, name, value); !wrong.empty())
     return invalid(name + ": " + wrong, place);
   places[name] = place;
   return Status::success();
@@ -133,6 +130,11 @@ runtime::StatusOr<RunConfig> ConfigBuilder::finish() const {
         place = placeOf(key);
     return Status(invalid(std::move(message), place).withHelp(std::move(help)));
   };
+  // A file with `enabled: false` may keep its mesh; anything else asks for devices.
+  bool asksForSharding = config_.sharding.enabled || (placeOf("sharding.enabled").empty() && !config_.sharding.mode.empty());
+  if (asksForSharding)
+    return fail("this build trains on one device; it can't shard a model", {"sharding.enabled", "sharding.mode"},
+                "set sharding.enabled=false");
   const auto &model = config_.model;
   auto number = [](int64_t n) { return std::to_string(n); };
   if (model.dModel % model.numHeads != 0)
@@ -160,24 +162,4 @@ runtime::StatusOr<RunConfig> ConfigBuilder::finish() const {
   if (config_.optimizer.momentum != 0 && config_.optimizer.type != "sgd")
     return fail("optimizer.momentum is for sgd", {"optimizer.momentum"});
   return config_;
-}
-
-std::string minigptc::toYaml(const RunConfig &config) {
-  std::string text, section;
-  for (const ConfigKey &key : configKeys()) {
-    if (!key.get)
-      continue;
-    size_t dot = key.name.find('.');
-    bool noSchedule = key.name.substr(0, dot) == "lr_schedule" && !config.schedule;
-    if (key.name.substr(0, dot) != section) {
-      section = key.name.substr(0, dot);
-      text += section + (noSchedule ? ": null\n" : ":\n");
-    }
-    if (noSchedule)
-      continue;
-    YAML::Emitter emitter;
-    emitter << key.get(config);
-    text += "  " + key.name.substr(dot + 1) + ": " + emitter.c_str() + "\n";
-  }
-  return text;
 }

@@ -49,9 +49,6 @@ private:
 /// Names of all presets.
 std::vector<std::string> presetNames();
 
-/// The configuration as YAML, in the order of SEMANTICS; loads again unchanged.
-std::string toYaml(const runtime::RunConfig &config);
-
 } // namespace minigptc
 
 #endif // MINIGPTC_TOOLS_MINIGPTC_CONFIG_H
