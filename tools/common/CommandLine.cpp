@@ -1,0 +1,84 @@
+//===- CommandLine.cpp - errors, exit statuses and flag parsing -----------===//
+#include "tools/common/CommandLine.h"
+
+#include "runtime/base/Suggest.h"
+
+#include <cstdio>
+
+using namespace minigptc;
+using runtime::Status;
+using runtime::StatusCode;
+
+int minigptc::exitStatusOf(const Status &status) {
+  switch (status.code()) {
+  case StatusCode::ok: return 0;
+  case StatusCode::invalidArgument: return 2;
+  case StatusCode::nonFinite: return 3;
+  case StatusCode::cancelled: return 130;
+  default: return 1;
+  }
+}
+
+int minigptc::reportError(const Status &status) {
+  fflush(stdout);
+  fprintf(stderr, "minigptc: error: %s\n", status.toString().c_str());
+  return exitStatusOf(status);
+}
+
+int minigptc::reportStatus(const Status &status) { return status.ok() ? 0 : reportError(status); }
+
+/// The deepest subcommand that was chosen.
+static const CLI::App &chosen(const CLI::App &app) {
+  auto subcommands = app.get_subcommands();
+  return subcommands.empty() ? app : chosen(*subcommands.front());
+}
+
+/// What the user may have meant by a word that is no flag or subcommand.
+static std::string suggestWord(const CLI::App &app, const std::string &word) {
+  std::vector<std::string> known;
+  if (word.rfind("-", 0) == 0) {
+    for (const CLI::Option *option : app.get_options())
+      for (const std::string &name : option->get_lnames())
+        known.push_back("--" + name);
+  } else {
+    for (const CLI::App *subcommand : app.get_subcommands([](const CLI::App *) { return true; }))
+      known.push_back(subcommand->get_name());
+  }
+  std::string nearest = runtime::nearestName(word.substr(0, word.find('=')), known);
+  return nearest.empty() ? "`" + app.get_display_name() + " --help` lists what there is"
+                         : "did you mean '" + nearest + "'?";
+}
+
+static int usageError(std::string message, std::string help) {
+  return reportError(Status(StatusCode::invalidArgument, std::move(message)).withHelp(std::move(help)));
+}
+
+static int parse(CLI::App &app, int argc, char **argv, int &exitStatus) {
+  try {
+    app.parse(argc, argv);
+    return exitStatus;
+  } catch (const CLI::CallForHelp &e) {
+    return app.exit(e);
+  } catch (const CLI::CallForAllHelp &e) {
+    return app.exit(e);
+  } catch (const CLI::CallForVersion &e) {
+    return app.exit(e);
+  } catch (const CLI::ParseError &e) {
+    const CLI::App &command = chosen(app);
+    std::vector<std::string> extras = app.remaining(/*recurse=*/true);
+    if (!extras.empty())
+      return usageError((extras[0][0] == '-' ? "unknown flag '" : "unexpected argument '") + extras[0] + "'",
+                        suggestWord(command, extras[0]));
+    return usageError(e.what(), "`" + command.get_display_name() + " --help` shows the usage");
+  }
+}
+
+int minigptc::parseCommandLine(CLI::App &app, int argc, char **argv, int &exitStatus) {
+  try {
+    return parse(app, argc, argv, exitStatus);
+  } catch (const std::bad_alloc &) {
+    return reportError(Status(StatusCode::resourceExhausted, "out of memory"));
+  } catch (const std::exception &e) {
+    return reportError(Status(StatusCode::internal, e.what()));
+  }
+}
