@@ -1,0 +1,80 @@
+//===- RunFlags.cpp - flags of a training run -----------------------------===//
+#include "tools/common/RunFlags.h"
+
+#include "runtime/base/Suggest.h"
+
+using namespace minigptc;
+using runtime::RunConfig;
+using runtime::Status;
+using runtime::StatusCode;
+
+static Status usage(std::string message, std::string help = "") {
+  return Status(StatusCode::invalidArgument, std::move(message)).withHelp(std::move(help));
+}
+
+void DataFlags::addTo(CLI::App &app) {
+  app.add_option("--text", text, "A text, used as bytes; its last tenth is held out")->type_name("FILE");
+  app.add_option("--data", data, "Token file: raw little-endian uint16")->type_name("FILE");
+  app.add_option("--val", val, "Token file held out for evaluation")->type_name("FILE");
+  app.add_flag("--dummy-data", dummy, "Random tokens");
+  app.add_option("--order", order, "random or sequential")->type_name("ORDER");
+}
+
+Status DataFlags::apply(RunConfig &config) const {
+  if ((text.empty() ? 0 : 1) + (data.empty() ? 0 : 1) + (dummy ? 1 : 0) > 1)
+    return usage("--text, --data and --dummy-data exclude each other");
+  if (!val.empty() && !text.empty())
+    return usage("--val goes with --data: of a text, the last tenth is held out");
+  if (!text.empty() || !data.empty() || dummy) {
+    config.data.textPath = text;
+    config.data.trainPath = data;
+    config.data.valPath.clear();
+    config.data.dummy = dummy;
+  }
+  if (!val.empty())
+    config.data.valPath = val;
+  if (!order.empty()) {
+    if (order != "random" && order != "sequential")
+      return usage("unknown order '" + order + "'", runtime::suggestion(order, {"random", "sequential"}));
+    config.data.order = order;
+  }
+  return Status::success();
+}
+
+void RunFlags::addTo(CLI::App &app) {
+  data.addTo(app);
+  app.add_option("--steps", steps, "Updates to make in total")->type_name("N");
+  app.add_option("--out", out, "Output folder (default: runs/<name>)")->type_name("DIR");
+  resume_ = app.add_option("--resume", resumeFrom_, "Go on from the newest checkpoint of DIR (default: of --out)")
+                ->type_name("[DIR]")
+                ->expected(0, 1);
+  app.add_option("--init-from", initFrom, "First parameters (safetensors)")->type_name("FILE");
+  app.add_option("--save-weights", saveWeights, "Parameters after the last step (safetensors)")->type_name("FILE");
+  app.add_option("--dump-grads", dumpGrads, "The first step's gradients, before clipping (safetensors)")->type_name("FILE");
+  app.add_option("--peak-flops", peakFlops, "The device's peak in FLOP/s: metrics get `mfu`")->type_name("F");
+  app.add_flag("--quiet", quiet, "Errors only");
+}
+
+Status RunFlags::apply(RunConfig &config) const {
+  MINIGPTC_RETURN_IF_ERROR(data.apply(config));
+  if (steps) {
+    if (*steps < 0)
+      return usage("--steps must not be negative, but is " + std::to_string(*steps));
+    config.training.maxIters = *steps;
+  }
+  if (!(peakFlops >= 0))
+    return usage("--peak-flops must be a positive number");
+  return Status::success();
+}
+
+runtime::TrainingOptions RunFlags::trainingOptions(const RunConfig &config) const {
+  runtime::TrainingOptions options;
+  options.outDir = !out.empty() ? out : !config.checkpoint.dir.empty() ? config.checkpoint.dir : "runs/" + config.name;
+  options.resume = resume_->count() > 0 || !config.checkpoint.resumeFrom.empty();
+  options.resumeFrom = !resumeFrom_.empty() ? resumeFrom_ : resume_->count() > 0 ? "" : config.checkpoint.resumeFrom;
+  options.initFrom = initFrom;
+  options.saveWeights = saveWeights;
+  options.dumpGrads = dumpGrads;
+  options.peakFlops = peakFlops;
+  return options;
+}

@@ -1,0 +1,51 @@
+//===- RunFlags.h - flags of a training run ---------------------*- C++ -*-===//
+//
+// What `minigptc train` and `minigptc-run` both take: where the data comes from,
+// how long to train, what to read and to leave behind.
+//
+//===----------------------------------------------------------------------===//
+#ifndef MINIGPTC_TOOLS_COMMON_RUNFLAGS_H
+#define MINIGPTC_TOOLS_COMMON_RUNFLAGS_H
+
+#include "runtime/train/TrainingSession.h"
+
+#include <CLI/CLI.hpp>
+
+#include <optional>
+#include <string>
+
+namespace minigptc {
+
+/// --text, --data, --val, --dummy-data, --order.
+struct DataFlags {
+  std::string text, data, val, order;
+  bool dummy = false;
+
+  void addTo(CLI::App &app);
+  /// Puts what was given over the configuration's data section.
+  runtime::Status apply(runtime::RunConfig &config) const;
+};
+
+/// --steps, --out, --resume, --init-from, --save-weights, --dump-grads,
+/// --peak-flops, --quiet.
+struct RunFlags {
+  DataFlags data;
+  std::optional<int64_t> steps;
+  std::string out, initFrom, saveWeights, dumpGrads;
+  double peakFlops = 0;
+  bool quiet = false;
+
+  void addTo(CLI::App &app);
+  /// Puts what was given over the configuration.
+  runtime::Status apply(runtime::RunConfig &config) const;
+  /// Output folder, resumption and files; `runs/<name>` where --out is not given.
+  runtime::TrainingOptions trainingOptions(const runtime::RunConfig &config) const;
+
+private:
+  CLI::Option *resume_ = nullptr;
+  std::string resumeFrom_;
+};
+
+} // namespace minigptc
+
+#endif // MINIGPTC_TOOLS_COMMON_RUNFLAGS_H
