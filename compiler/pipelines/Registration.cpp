@@ -2,6 +2,7 @@
 #include "compiler/pipelines/Pipelines.h"
 #include "dialects/exec/IR/Exec.h"
 #include "dialects/graph/IR/Graph.h"
+#include "dialects/graph/Transforms/Passes.h"
 #include "mlir/Transforms/Passes.h"
 
 void minigptc::registerAllDialects(mlir::DialectRegistry &registry) {
@@ -9,4 +10,7 @@ void minigptc::registerAllDialects(mlir::DialectRegistry &registry) {
                   mlir::memref::MemRefDialect>();
 }
 
-void minigptc::registerAllPasses() { mlir::registerTransformsPasses(); }
+void minigptc::registerAllPasses() {
+  mlir::registerTransformsPasses();
+  graph::registerGraphPasses();
+}

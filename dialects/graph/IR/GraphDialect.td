@@ -61,6 +61,8 @@ def Graph_MaskKindAttr : EnumAttr<Graph_Dialect, Graph_MaskKind, "mask_kind">;
 def Graph_RematPolicy : Graph_I32Enum<"RematPolicy", "what may be saved", [
   I32EnumAttrCase<"nothing", 0>, I32EnumAttrCase<"dots", 1>,
   I32EnumAttrCase<"everything", 2>]>;
-def Graph_RematPolicyAttr : EnumAttr<Graph_Dialect, Graph_RematPolicy, "remat">;
+def Graph_RematPolicyAttr : EnumAttr<Graph_Dialect, Graph_RematPolicy, "remat"> {
+  let assemblyFormat = "`<` $value `>`"; // #graph.remat<dots>
+}
 
 #endif // MINIGPTC_GRAPH_DIALECT_TD
