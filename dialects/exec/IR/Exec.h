@@ -23,4 +23,13 @@
 #define GET_OP_CLASSES
 #include "dialects/exec/IR/ExecOps.h.inc"
 
+namespace minigptc::exec {
+
+/// Fails unless the type is a buffer's: static shape, identity layout.
+llvm::LogicalResult verifyBufferType(mlir::Operation *op, mlir::Type type);
+/// Bytes of a buffer (i1 takes one byte).
+int64_t getBufferBytes(mlir::MemRefType type);
+
+} // namespace minigptc::exec
+
 #endif // MINIGPTC_DIALECTS_EXEC_IR_EXEC_H

@@ -40,6 +40,9 @@ mlir::FloatType getAccumulatorType(mlir::Type elementType);
 namespace detail {
 /// Bytes of all tensors among the types (i1 takes one byte).
 double bytesOf(mlir::TypeRange types);
+/// Inference of `Graph_SameTypes` ops: the first operand's type, if all have it.
+llvm::LogicalResult inferSameTypes(std::optional<mlir::Location> location, llvm::StringRef opName,
+                                   mlir::ValueRange operands, llvm::SmallVectorImpl<mlir::Type> &inferred);
 } // namespace detail
 
 /// Names of discardable attributes that stages agree on.
@@ -64,6 +67,12 @@ inline constexpr llvm::StringLiteral kMetadata = "minigptc.metadata";
 } // namespace attr
 
 } // namespace minigptc::graph
+
+namespace mlir::OpTrait {
+/// Marks the ops whose operands and result have one type (see Graph_SameTypes).
+template <typename ConcreteOp>
+class InferSameTypes : public TraitBase<ConcreteOp, InferSameTypes> {};
+} // namespace mlir::OpTrait
 
 #include "dialects/graph/IR/GraphDialect.h.inc"
 #include "dialects/graph/IR/GraphEnums.h.inc"

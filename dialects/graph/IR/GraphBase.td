@@ -42,7 +42,19 @@ class Graph_PureOp<string mnemonic, list<Trait> traits = [], Trait cost = CostOp
 }
 
 defvar Graph_Differentiable = DeclareOpInterfaceMethods<DifferentiableOp>;
-defvar Graph_Infer = DeclareOpInterfaceMethods<InferTypeOpInterface>;
+/// The op's `inferReturnTypes` takes an adaptor; its errors are the op's errors
+/// (see Diagnostics.h), so that a frontend may ask before it builds the op.
+defvar Graph_Infer = InferTypeOpAdaptor;
+/// All operands and the result have one type; says which operand differs.
+def Graph_SameTypes : TraitList<[
+    DeclareOpInterfaceMethods<InferTypeOpInterface>,
+    NativeOpTrait<"InferSameTypes", [], "", [{
+      ::llvm::LogicalResult $cppClass::inferReturnTypes(::mlir::MLIRContext *,
+          std::optional<::mlir::Location> location, ::mlir::ValueRange operands, ::mlir::DictionaryAttr,
+          ::mlir::OpaqueProperties, ::mlir::RegionRange, ::llvm::SmallVectorImpl<::mlir::Type> &inferredTypes) {
+        return ::minigptc::graph::detail::inferSameTypes(location, getOperationName(), operands, inferredTypes);
+      }
+    }]>, SameTypeOperands]>;
 defvar Graph_Decomposable = DeclareOpInterfaceMethods<DecomposableOp>;
 
 #endif // MINIGPTC_GRAPH_BASE_TD

@@ -10,11 +10,11 @@
 include "dialects/graph/IR/GraphBase.td"
 
 class Graph_Activation<string mnemonic, string what>
-    : Graph_PureOp<mnemonic, [SameOperandsAndResultType, Graph_Decomposable, Graph_Differentiable]> {
+    : Graph_PureOp<mnemonic, [Graph_SameTypes, Graph_Decomposable, Graph_Differentiable]> {
   let summary = what;
   let arguments = (ins Graph_FloatTensor:$operand);
   let results = (outs Graph_FloatTensor:$result);
-  let assemblyFormat = "$operand attr-dict `:` type($result)";
+  let assemblyFormat = "$operand attr-dict `:` type($operand)";
 }
 
 def Graph_ReluOp : Graph_Activation<"relu", "max(x, 0); the derivative at 0 is 0">;
@@ -23,36 +23,34 @@ def Graph_GeluOp : Graph_Activation<"gelu", "x · Φ(x), exact (erf) or by tanh"
   let arguments = (ins Graph_FloatTensor:$operand, DefaultValuedAttr<BoolAttr, "false">:$approximate);
 }
 
-def Graph_SoftmaxOp : Graph_PureOp<"softmax", [SameOperandsAndResultType, Graph_Decomposable, Graph_Differentiable]> {
+def Graph_SoftmaxOp : Graph_PureOp<"softmax", [Graph_SameTypes, Graph_Decomposable, Graph_Differentiable]> {
   let summary = "e^(x - max) normalised along a dimension";
   let description = [{ A slice that is -inf everywhere gives zeros. }];
   let arguments = (ins Graph_FloatTensor:$operand, I64Attr:$dim);
   let results = (outs Graph_FloatTensor:$result);
-  let assemblyFormat = "$operand `,` `dim` `=` $dim attr-dict `:` type($result)";
+  let assemblyFormat = "$operand `,` `dim` `=` $dim attr-dict `:` type($operand)";
   let fusionKind = "opaque";
   let hasVerifier = 1;
 }
 
-def Graph_LayerNormOp : Graph_PureOp<"layer_norm", [AllTypesMatch<["operand", "result"]>, Graph_Decomposable, Graph_Differentiable, Graph_Infer]> {
+def Graph_LayerNormOp : Graph_PureOp<"layer_norm", [Graph_Decomposable, Graph_Differentiable, Graph_Infer]> {
   let summary = "(x - mean) / sqrt(var + epsilon) · scale + bias over the last dimension";
   let description = [{ The variance is two-pass: mean((x - mean)²), not E[x²] - E[x]². }];
   let arguments = (ins Graph_FloatTensor:$operand, Graph_FloatTensor:$scale, Graph_FloatTensor:$bias, F64Attr:$epsilon);
   let results = (outs Graph_FloatTensor:$result);
   let assemblyFormat = "$operand `,` $scale `,` $bias `epsilon` `=` $epsilon attr-dict `:` type($operand) `,` type($scale) `,` type($bias)";
   let fusionKind = "opaque";
-  let hasVerifier = 1;
 }
 
-def Graph_RmsNormOp : Graph_PureOp<"rms_norm", [AllTypesMatch<["operand", "result"]>, Graph_Decomposable, Graph_Differentiable, Graph_Infer]> {
+def Graph_RmsNormOp : Graph_PureOp<"rms_norm", [Graph_Decomposable, Graph_Differentiable, Graph_Infer]> {
   let summary = "x / sqrt(mean(x²) + epsilon) · scale over the last dimension";
   let arguments = (ins Graph_FloatTensor:$operand, Graph_FloatTensor:$scale, F64Attr:$epsilon);
   let results = (outs Graph_FloatTensor:$result);
   let assemblyFormat = "$operand `,` $scale `epsilon` `=` $epsilon attr-dict `:` type($operand) `,` type($scale)";
   let fusionKind = "opaque";
-  let hasVerifier = 1;
 }
 
-def Graph_RopeOp : Graph_PureOp<"rope", [AllTypesMatch<["operand", "result"]>, Graph_Decomposable, Graph_Differentiable, Graph_Infer]> {
+def Graph_RopeOp : Graph_PureOp<"rope", [Graph_Decomposable, Graph_Differentiable, Graph_Infer]> {
   let summary = "rotary position embedding of [B, S, H, D]";
   let description = [{
     Pairs (2i, 2i+1) of the last dimension (a, b) become (a cos - b sin,
@@ -65,7 +63,6 @@ def Graph_RopeOp : Graph_PureOp<"rope", [AllTypesMatch<["operand", "result"]>, G
   let results = (outs Graph_FloatTensor:$result);
   let assemblyFormat = "$operand `,` $positions `theta` `=` $theta (`inverse` $inverse^)? attr-dict `:` type($operand) `,` type($positions)";
   let fusionKind = "opaque";
-  let hasVerifier = 1;
 }
 
 /// What attention and its gradient have in common. S queries, T keys, H query
@@ -81,7 +78,6 @@ class Graph_AttentionLikeOp<string mnemonic, list<Trait> traits, dag tensors, da
       F64Attr:$scale, Graph_MaskKindAttr:$maskKind, OptionalAttr<I64Attr>:$window));
   let results = outputs;
   let fusionKind = "opaque";
-  let hasVerifier = 1;
 }
 
 defvar Graph_AttentionTail = [{
@@ -148,7 +144,7 @@ def Graph_SoftmaxCrossEntropyOp : Graph_PureOp<"softmax_cross_entropy", [Graph_D
   let fusionKind = "opaque";
 }
 
-def Graph_DropoutOp : Graph_PureOp<"dropout", [AllTypesMatch<["operand", "result"]>, Graph_Decomposable, Graph_Differentiable, Graph_Infer]> {
+def Graph_DropoutOp : Graph_PureOp<"dropout", [Graph_Decomposable, Graph_Differentiable, Graph_Infer]> {
   let summary = "zeroes a share `rate` of the elements, scales the others by 1/(1 - rate)";
   let description = [{
     An element stays where its `random_bits` ≥ round(rate · 2^32). The mask is a
@@ -157,7 +153,6 @@ def Graph_DropoutOp : Graph_PureOp<"dropout", [AllTypesMatch<["operand", "result
   let arguments = (ins Graph_FloatTensor:$operand, Graph_Key:$key, F64Attr:$rate);
   let results = (outs Graph_FloatTensor:$result);
   let assemblyFormat = "$operand `,` $key `rate` `=` $rate attr-dict `:` type($operand)";
-  let hasVerifier = 1;
 }
 
 def Graph_AdamWUpdateOp : Graph_PureOp<"adamw_update", [Graph_Decomposable, Graph_Infer]> {
@@ -173,7 +168,6 @@ def Graph_AdamWUpdateOp : Graph_PureOp<"adamw_update", [Graph_Decomposable, Grap
       F64Attr:$beta1, F64Attr:$beta2, F64Attr:$epsilon, F64Attr:$weightDecay);
   let results = (outs Graph_FloatTensor:$newParam, Graph_FloatTensor:$newM, Graph_FloatTensor:$newV);
   let assemblyFormat = "operands attr-dict `:` functional-type(operands, results)";
-  let hasVerifier = 1;
 }
 
 #endif // MINIGPTC_GRAPH_COMPOSITE_TD

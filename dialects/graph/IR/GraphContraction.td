@@ -16,7 +16,6 @@ def Graph_ReduceOp : Graph_PureOp<"reduce", [Graph_Differentiable, Graph_Infer]>
   let results = (outs Graph_Tensor:$result);
   let assemblyFormat = "$kind `,` $operand `,` `dims` `=` $dims attr-dict `:` functional-type(operands, results)";
   let fusionKind = "reduction";
-  let hasVerifier = 1;
   let hasFolder = 1;
 }
 

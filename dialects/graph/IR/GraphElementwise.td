@@ -5,19 +5,19 @@
 include "dialects/graph/IR/GraphBase.td"
 
 class Graph_UnaryOp<string mnemonic, Type type, string what, list<Trait> traits = []>
-    : Graph_PureOp<mnemonic, !listconcat([SameOperandsAndResultType], traits)> {
+    : Graph_PureOp<mnemonic, !listconcat([Graph_SameTypes], traits)> {
   let summary = what;
   let arguments = (ins type:$operand);
   let results = (outs type:$result);
-  let assemblyFormat = "$operand attr-dict `:` type($result)";
+  let assemblyFormat = "$operand attr-dict `:` type($operand)";
 }
 
 class Graph_BinaryOp<string mnemonic, Type type, string what, list<Trait> traits = []>
-    : Graph_PureOp<mnemonic, !listconcat([SameOperandsAndResultType], traits)> {
+    : Graph_PureOp<mnemonic, !listconcat([Graph_SameTypes], traits)> {
   let summary = what;
   let arguments = (ins type:$lhs, type:$rhs);
   let results = (outs type:$result);
-  let assemblyFormat = "$lhs `,` $rhs attr-dict `:` type($result)";
+  let assemblyFormat = "$lhs `,` $rhs attr-dict `:` type($lhs)";
 }
 
 // Unary, floats.
@@ -61,7 +61,7 @@ def Graph_ShiftLeftOp : Graph_BinaryOp<"shift_left", Graph_IntTensor, "x << y, 0
 def Graph_ShiftRightLogicalOp : Graph_BinaryOp<"shift_right_logical", Graph_IntTensor, "x >> y filled with zeros, 0 if y is the width or more">;
 def Graph_ShiftRightArithmeticOp : Graph_BinaryOp<"shift_right_arithmetic", Graph_IntTensor, "x >> y filled with the sign, all sign if y is the width or more">;
 
-def Graph_CompareOp : Graph_PureOp<"compare", [SameTypeOperands, SameOperandsAndResultShape, Graph_Infer]> {
+def Graph_CompareOp : Graph_PureOp<"compare", [Graph_Infer]> {
   let summary = "elementwise comparison";
   let description = [{ Any comparison with NaN is false, but for `NE`. }];
   let arguments = (ins Graph_CompareDirectionAttr:$direction, Graph_Tensor:$lhs, Graph_Tensor:$rhs);
@@ -70,28 +70,27 @@ def Graph_CompareOp : Graph_PureOp<"compare", [SameTypeOperands, SameOperandsAnd
   let hasFolder = 1;
 }
 
-def Graph_IsFiniteOp : Graph_PureOp<"is_finite", [SameOperandsAndResultShape, Graph_Infer]> {
+def Graph_IsFiniteOp : Graph_PureOp<"is_finite", [Graph_Infer]> {
   let summary = "neither infinite nor NaN";
   let arguments = (ins Graph_FloatTensor:$operand);
   let results = (outs Graph_PredTensor:$result);
   let assemblyFormat = "$operand attr-dict `:` functional-type(operands, results)";
 }
 
-def Graph_SelectOp : Graph_PureOp<"select", [AllTypesMatch<["onTrue", "onFalse", "result"]>, Graph_Differentiable, Graph_Infer]> {
+def Graph_SelectOp : Graph_PureOp<"select", [AllTypesMatch<["onTrue", "onFalse"]>, Graph_Differentiable, Graph_Infer]> {
   let summary = "pred ? onTrue : onFalse, elementwise";
   let description = [{ `pred` has the shape of the branches, or is a scalar that chooses for all elements. }];
   let arguments = (ins Graph_PredTensor:$pred, Graph_Tensor:$onTrue, Graph_Tensor:$onFalse);
   let results = (outs Graph_Tensor:$result);
-  let assemblyFormat = "$pred `,` $onTrue `,` $onFalse attr-dict `:` type($pred) `,` type($result)";
+  let assemblyFormat = "$pred `,` $onTrue `,` $onFalse attr-dict `:` type($pred) `,` type($onTrue)";
   let hasFolder = 1;
-  let hasVerifier = 1;
 }
 
-def Graph_ClampOp : Graph_PureOp<"clamp", [SameOperandsAndResultType, Graph_Decomposable, Graph_Differentiable]> {
+def Graph_ClampOp : Graph_PureOp<"clamp", [Graph_SameTypes, Graph_Decomposable, Graph_Differentiable]> {
   let summary = "min(max(operand, low), high)";
   let arguments = (ins Graph_NumTensor:$low, Graph_NumTensor:$operand, Graph_NumTensor:$high);
   let results = (outs Graph_NumTensor:$result);
-  let assemblyFormat = "$low `,` $operand `,` $high attr-dict `:` type($result)";
+  let assemblyFormat = "$low `,` $operand `,` $high attr-dict `:` type($operand)";
 }
 
 def Graph_ConvertOp : Graph_PureOp<"convert", [SameOperandsAndResultShape, Graph_Differentiable]> {

@@ -10,7 +10,7 @@
 
 include "dialects/graph/IR/GraphBase.td"
 
-def Graph_FoldInOp : Graph_PureOp<"fold_in", [Graph_Infer]> {
+def Graph_FoldInOp : Graph_PureOp<"fold_in"> {
   let summary = "a key for one of many uses of a key";
   let description = [{
     The first two words of philox(key, counter = (low(data), high(data), 0,

@@ -66,4 +66,23 @@ def GraphSimplifyFunctions : Pass<"graph-simplify-functions", "::mlir::ModuleOp"
   }];
 }
 
+def GraphDecompose : Pass<"graph-decompose"> {
+  let summary = "composite ops become primitives";
+  let description = [{
+    Composite ops (`softmax`, `attention`, …) are there because their fused form
+    matters. Where no kernel takes them whole, each is replaced by its
+    decomposition (`DecomposableOp`), again and again until primitives remain.
+
+    ```mlir
+    %1 = graph.relu %0 : tensor<4xf32>
+    ```
+    becomes
+    ```mlir
+    %zero = graph.constant dense<0.0> : tensor<4xf32>
+    %1 = graph.maximum %0, %zero : tensor<4xf32>
+    ```
+  }];
+  let dependentDialects = ["::minigptc::graph::GraphDialect"];
+}
+
 #endif // MINIGPTC_GRAPH_PASSES_TD

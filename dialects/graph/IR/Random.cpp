@@ -1,0 +1,35 @@
+//===- Random.cpp - verifiers of random ops -------------------------------===//
+#include "dialects/graph/IR/Diagnostics.h"
+#include "dialects/graph/IR/Graph.h"
+
+#include <cmath>
+
+using namespace mlir;
+using namespace minigptc::graph;
+
+LogicalResult FoldInOp::verify() { return OpChecker(*this).checkScalar(getData(), "data"); }
+
+LogicalResult RandomBitsOp::verify() {
+  OpChecker check(*this);
+  RankedTensorType type = getType();
+  ArrayRef<int64_t> global = getGlobalShape();
+  if (failed(check.checkOnePerDim(global, type.getRank(), "the global shape")) ||
+      failed(check.checkShape(getOffsets(), "offsets", type.getRank(), "one offset per dimension")))
+    return failure();
+  int64_t elements = 1;
+  for (int64_t i = 0; i < type.getRank(); ++i) {
+    if (global[i] < type.getDimSize(i))
+      return check.error() << "block " << describe(type) << " is larger than the global shape " << describe(global)
+                           << " in dimension " << i;
+    if (llvm::MulOverflow(elements, global[i], elements))
+      return check.error() << "the global shape " << describe(global) << " has more than 2^63 elements";
+  }
+  return success();
+}
+
+LogicalResult RandomTruncatedNormalOp::verify() {
+  double low = getLow().convertToDouble(), high = getHigh().convertToDouble();
+  if (low < high)
+    return success();
+  return OpChecker(*this).error() << "low " << std::to_string(low) << " must be less than high " << std::to_string(high);
+}
