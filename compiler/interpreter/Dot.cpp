@@ -1,0 +1,85 @@
+//===- Dot.cpp - dot_general ----------------------------------------------===//
+//
+// Operands are packed to [batch, M, K] and [batch, K, N], so that the inner loop
+// runs along contiguous rows of both the right operand and the sums.
+//
+//===----------------------------------------------------------------------===//
+#include "compiler/interpreter/Element.h"
+#include "compiler/interpreter/Models.h"
+#include "compiler/interpreter/Strided.h"
+
+using namespace mlir;
+using namespace minigptc;
+using namespace minigptc::graph;
+using namespace minigptc::interpreter;
+
+static int64_t productOf(ArrayRef<int64_t> shape, ArrayRef<int64_t> dims) {
+  int64_t product = 1;
+  for (int64_t dim : dims)
+    product *= shape[dim];
+  return product;
+}
+
+/// The tensor's elements with the dimensions in the order a, b, c, widened.
+template <typename T, typename A>
+static std::vector<A> pack(const Tensor &tensor, ArrayRef<int64_t> a, ArrayRef<int64_t> b,
+                           ArrayRef<int64_t> c) {
+  SmallVector<int64_t> order(a);
+  llvm::append_range(order, b);
+  llvm::append_range(order, c);
+  Tensor permuted = transpose(tensor, order);
+  std::vector<A> packed;
+  packed.reserve(permuted.getNumElements());
+  for (T x : elements<T>(permuted))
+    packed.push_back(A(widen(x)));
+  return packed;
+}
+
+/// sums[n] += Σ_k lhs[k] · rhs[k, n], k ascending.
+template <typename A>
+static void multiplyRow(const A *lhs, const A *rhs, MutableArrayRef<A> sums, int64_t depth) {
+  for (int64_t k = 0; k < depth; ++k) {
+    const A factor = lhs[k];
+    const A *row = rhs + k * int64_t(sums.size());
+    for (size_t n = 0; n < sums.size(); ++n)
+      sums[n] += factor * row[n];
+  }
+}
+
+static LogicalResult evaluateDot(DotGeneralOp op, ArrayRef<Tensor> operands,
+                                 SmallVectorImpl<Tensor> &results) {
+  const Tensor &lhs = operands[0], &rhs = operands[1];
+  auto freeDims = [](const Tensor &tensor, ArrayRef<int64_t> batch, ArrayRef<int64_t> contract) {
+    SmallVector<int64_t> used(batch);
+    llvm::append_range(used, contract);
+    return otherDims(tensor.getType().getRank(), used);
+  };
+  SmallVector<int64_t> lhsFree = freeDims(lhs, op.getLhsBatch(), op.getLhsContract());
+  SmallVector<int64_t> rhsFree = freeDims(rhs, op.getRhsBatch(), op.getRhsContract());
+  const int64_t batches = productOf(lhs.getShape(), op.getLhsBatch());
+  const int64_t depth = productOf(lhs.getShape(), op.getLhsContract());
+  const int64_t rows = productOf(lhs.getShape(), lhsFree);
+  const int64_t columns = productOf(rhs.getShape(), rhsFree);
+
+  Tensor result(resultType(op));
+  dispatch(result.getType().getElementType(), [&]<typename T>() {
+    // Integers are summed as 64-bit unsigned numbers: wrapping around is defined there.
+    using A = std::conditional_t<isFloat<T>, Accumulator<T>, uint64_t>;
+    std::vector<A> left = pack<T, A>(lhs, op.getLhsBatch(), lhsFree, op.getLhsContract());
+    std::vector<A> right = pack<T, A>(rhs, op.getRhsBatch(), op.getRhsContract(), rhsFree);
+    std::vector<A> sums(columns);
+    MutableArrayRef<T> out = mutableElements<T>(result);
+    for (int64_t row = 0; row < batches * rows; ++row) {
+      std::fill(sums.begin(), sums.end(), A(0));
+      multiplyRow<A>(left.data() + row * depth, right.data() + row / rows * depth * columns, sums,
+                     depth);
+      llvm::transform(sums, out.begin() + row * columns, [](A x) { return narrow<T>(x); });
+    }
+  });
+  results.push_back(std::move(result));
+  return success();
+}
+
+void interpreter::attachDotModels(MLIRContext *context) {
+  attachModel<DotGeneralOp, evaluateDot>(context);
+}

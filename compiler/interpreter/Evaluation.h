@@ -1,0 +1,28 @@
+//===- Evaluation.h - running regions and functions -------------*- C++ -*-===//
+//
+// What ops that hold or call other ops need in order to be evaluated.
+//
+//===----------------------------------------------------------------------===//
+#ifndef MINIGPTC_COMPILER_INTERPRETER_EVALUATION_H
+#define MINIGPTC_COMPILER_INTERPRETER_EVALUATION_H
+
+#include "compiler/interpreter/Tensor.h"
+#include "mlir/IR/Operation.h"
+#include "mlir/IR/Region.h"
+
+namespace minigptc::interpreter {
+
+/// Runs the one block of a region whose arguments have the given values; results
+/// are the terminator's operands. Ops are evaluated through `EvaluableOp`, calls
+/// through `CallOpInterface`. Diagnostics name the op that failed.
+llvm::LogicalResult evaluateRegion(mlir::Region &region, llvm::ArrayRef<Tensor> arguments,
+                                   llvm::SmallVectorImpl<Tensor> &results);
+
+/// Runs a callable op (a function); fails for a declaration.
+llvm::LogicalResult evaluateCallable(mlir::Operation *callable, mlir::Operation *caller,
+                                     llvm::ArrayRef<Tensor> arguments,
+                                     llvm::SmallVectorImpl<Tensor> &results);
+
+} // namespace minigptc::interpreter
+
+#endif // MINIGPTC_COMPILER_INTERPRETER_EVALUATION_H
