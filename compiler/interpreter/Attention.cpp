@@ -45,8 +45,8 @@ struct Attention {
       return false;
     if (r.kind == MaskKind::sliding_window && t <= position - r.window)
       return false;
-    if (r.querySegments && r.querySegments->getInt(row.b * queries + row.s) !=
-                               r.keySegments->getInt(row.b * keys + t))
+    if (r.querySegments &&
+        r.querySegments->getInt(row.b * queries + row.s) != r.keySegments->getInt(row.b * keys + t))
       return false;
     if (!r.mask)
       return true;

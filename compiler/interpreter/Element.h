@@ -68,10 +68,12 @@ template <typename T, typename V> T narrow(V value) {
 }
 
 template <typename T> llvm::ArrayRef<T> elements(const Tensor &tensor) {
-  return {reinterpret_cast<const T *>(tensor.data()), size_t(tensor.getNumElements())};
+  return llvm::ArrayRef<T>(reinterpret_cast<const T *>(tensor.data()),
+                           size_t(tensor.getNumElements()));
 }
 template <typename T> llvm::MutableArrayRef<T> mutableElements(Tensor &tensor) {
-  return {reinterpret_cast<T *>(tensor.mutableData()), size_t(tensor.getNumElements())};
+  return llvm::MutableArrayRef<T>(reinterpret_cast<T *>(tensor.mutableData()),
+                                  size_t(tensor.getNumElements()));
 }
 
 /// Calls `fn.operator()<T>()` with the storage type of a graph element type.

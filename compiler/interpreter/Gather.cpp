@@ -22,7 +22,8 @@ struct Slices {
       shape.push_back(operand.getShape()[dim]);
       placement.strides.push_back(strides[dim]);
     }
-    count = dims.empty() ? indices.getNumElements() : indices.getNumElements() / int64_t(dims.size());
+    count =
+        dims.empty() ? indices.getNumElements() : indices.getNumElements() / int64_t(dims.size());
   }
 
   /// Places slice number `slice`; with `clampIndices`, the nearest one that there is, else
@@ -120,8 +121,8 @@ static LogicalResult evaluateEmbedding(EmbeddingOp op, ArrayRef<Tensor> operands
   int64_t rows = table.getShape()[0];
   for (int64_t position = 0; position < ids.getNumElements(); ++position)
     if (int64_t id = ids.getInt(position); id < 0 || id >= rows)
-      return op.emitError("id ") << id << " at position " << position
-                                 << " is outside the table of " << rows << " rows";
+      return op.emitError("id ") << id << " at position " << position << " is outside the table of "
+                                 << rows << " rows";
   Tensor result(resultType(op));
   Slices slices(table, ids, {0});
   for (int64_t slice = 0; slice < slices.count; ++slice)

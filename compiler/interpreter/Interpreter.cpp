@@ -54,7 +54,8 @@ LogicalResult interpreter::evaluateRegion(Region &region, ArrayRef<Tensor> argum
       return failure();
     for (auto [value, tensor] : llvm::zip_equal(op.getResults(), opResults)) {
       if (tensor.getType() != value.getType())
-        return op.emitError("evaluated to ") << tensor.getType() << " instead of " << value.getType();
+        return op.emitError("evaluated to ")
+               << tensor.getType() << " instead of " << value.getType();
       values[value] = std::move(tensor);
     }
   }
@@ -68,10 +69,11 @@ LogicalResult interpreter::evaluateCallable(Operation *callable, Operation *call
                                             SmallVectorImpl<Tensor> &results) {
   CallDepth depth;
   if (callDepth > kMaxCallDepth)
-    return caller->emitError("calls nest more than ") << kMaxCallDepth << " deep: a recursive function?";
+    return caller->emitError("calls nest more than ")
+           << kMaxCallDepth << " deep: a recursive function?";
   Region *body = cast<CallableOpInterface>(callable).getCallableRegion();
   if (!body)
-    return caller->emitError("calls a function without a body") .attachNote(callable->getLoc())
+    return caller->emitError("calls a function without a body").attachNote(callable->getLoc())
            << "declared here";
   return evaluateRegion(*body, arguments, results);
 }

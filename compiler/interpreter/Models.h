@@ -39,9 +39,9 @@ void attachSelectionModels(mlir::MLIRContext *context); ///< compare, select, cl
 void attachShapeModels(mlir::MLIRContext *context);
 void attachReductionModels(mlir::MLIRContext *context);
 void attachDotModels(mlir::MLIRContext *context);
-void attachGatherModels(mlir::MLIRContext *context); ///< gather, scatter, embedding
-void attachRandomModels(mlir::MLIRContext *context); ///< and dropout
-void attachActivationModels(mlir::MLIRContext *context); ///< and adamw_update
+void attachGatherModels(mlir::MLIRContext *context);        ///< gather, scatter, embedding
+void attachRandomModels(mlir::MLIRContext *context);        ///< and dropout
+void attachActivationModels(mlir::MLIRContext *context);    ///< and adamw_update
 void attachNormalizationModels(mlir::MLIRContext *context); ///< norms, softmax, rope, cross-entropy
 void attachAttentionModels(mlir::MLIRContext *context);
 void attachStructureModels(mlir::MLIRContext *context);

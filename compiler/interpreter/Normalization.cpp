@@ -132,8 +132,8 @@ static LogicalResult evaluateCrossEntropy(SoftmaxCrossEntropyOp op, ArrayRef<Ten
       continue;
     }
     if (target < 0 || target >= classes)
-      return op.emitError("target ") << target << " at position " << position
-                                     << " is outside the " << classes << " classes";
+      return op.emitError("target ") << target << " at position " << position << " is outside the "
+                                     << classes << " classes";
     ArrayRef<double> row(logits.data() + position * classes, classes);
     const double maximum = maximumOf(row);
     double sum = 0;

@@ -27,8 +27,8 @@ static LogicalResult evaluateFoldIn(FoldInOp op, ArrayRef<Tensor> operands,
   // The data's bits, zero-extended, whatever the signedness of its type.
   unsigned width = operands[1].getType().getElementTypeBitWidth();
   uint64_t data = uint64_t(operands[1].getInt(0)) & llvm::maskTrailingOnes<uint64_t>(width);
-  PhiloxWords words = philox(keyOf(operands[0]),
-                             {uint32_t(data), uint32_t(data >> 32), 0, 0x464f4c44}); // "FOLD"
+  PhiloxWords words =
+      philox(keyOf(operands[0]), {uint32_t(data), uint32_t(data >> 32), 0, 0x464f4c44}); // "FOLD"
   Tensor result(resultType(op));
   std::copy_n(words.begin(), 2, mutableElements<uint32_t>(result).begin());
   results.push_back(std::move(result));
@@ -45,7 +45,8 @@ static LogicalResult evaluateRandomBits(RandomBitsOp op, ArrayRef<Tensor> operan
     uint64_t index = 0;
     int64_t rest = int64_t(position);
     for (size_t dim = 0; dim < strides.size(); ++dim) {
-      index += uint64_t(operands[1].getInt(dim) + rest / strides[dim]) * uint64_t(globalStrides[dim]);
+      index +=
+          uint64_t(operands[1].getInt(dim) + rest / strides[dim]) * uint64_t(globalStrides[dim]);
       rest %= strides[dim];
     }
     word = randomWord(key, index);
@@ -87,7 +88,8 @@ template <typename OpTy, typename Fn> static Tensor draw(OpTy op, const Tensor &
 
 static LogicalResult evaluateUniform(RandomUniformOp op, ArrayRef<Tensor> operands,
                                      SmallVectorImpl<Tensor> &results) {
-  results.push_back(draw(op, operands[0], [](uint32_t bits) { return float(bits >> 8) * 0x1p-24f; }));
+  results.push_back(
+      draw(op, operands[0], [](uint32_t bits) { return float(bits >> 8) * 0x1p-24f; }));
   return success();
 }
 
@@ -102,7 +104,8 @@ static LogicalResult evaluateNormal(RandomNormalOp op, ArrayRef<Tensor> operands
 static LogicalResult evaluateTruncatedNormal(RandomTruncatedNormalOp op, ArrayRef<Tensor> operands,
                                              SmallVectorImpl<Tensor> &results) {
   const double low = op.getLow().convertToDouble(), high = op.getHigh().convertToDouble();
-  const double lowErf = std::erf(low / std::numbers::sqrt2), highErf = std::erf(high / std::numbers::sqrt2);
+  const double lowErf = std::erf(low / std::numbers::sqrt2),
+               highErf = std::erf(high / std::numbers::sqrt2);
   const float offset = float(lowErf), range = float(highErf - lowErf);
   results.push_back(draw(op, operands[0], [&](uint32_t bits) {
     float x = std::numbers::sqrt2_v<float> * inverseErf(offset + openUniform(bits) * range);

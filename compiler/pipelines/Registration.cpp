@@ -1,5 +1,6 @@
 //===- Registration.cpp - dialects, external models and passes ------------===//
 #include "compiler/pipelines/Pipelines.h"
+#include "compiler/interpreter/Interpreter.h"
 #include "dialects/exec/IR/Exec.h"
 #include "dialects/graph/IR/Graph.h"
 #include "dialects/graph/Transforms/Passes.h"
@@ -8,6 +9,7 @@
 void minigptc::registerAllDialects(mlir::DialectRegistry &registry) {
   registry.insert<graph::GraphDialect, exec::ExecDialect, mlir::func::FuncDialect,
                   mlir::memref::MemRefDialect>();
+  interpreter::registerEvaluableModels(registry);
 }
 
 void minigptc::registerAllPasses() {
