@@ -4,8 +4,7 @@
 // and flags come to. Carried as JSON in the artifact's metadata and in
 // checkpoints, so that `minigptc-run` and a resumed run need nothing else.
 //
-// `visitConfig` is the only list of sections and keys; JSON, YAML, `--set` and
-// the nearest-name messages are made from it.
+// `visitConfig` lists the sections and keys; the JSON form is made from it.
 //
 //===----------------------------------------------------------------------===//
 #ifndef MINIGPTC_RUNTIME_TRAIN_RUNCONFIG_H
@@ -101,8 +100,6 @@ struct RunConfig {
   /// One object a section, the keys of the config file; `lr_schedule` is null
   /// where there is none.
   std::string toJson() const;
-  /// The same as a config file: what a run leaves as `config.yaml`.
-  std::string toYaml() const;
   /// Strict: an unknown key or a value of another type is an error that names
   /// it. A missing key keeps its default.
   static StatusOr<RunConfig> fromJson(const std::string &json);

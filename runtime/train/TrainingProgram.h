@@ -14,6 +14,7 @@
 #include "minigptc/runtime/Session.h"
 #include "runtime/train/RunConfig.h"
 
+#include <map>
 #include <optional>
 
 namespace minigptc::runtime {
@@ -55,6 +56,18 @@ public:
   virtual StatusOr<NonFiniteReport> findNonFinite(std::string_view entry,
                                                   std::vector<Array> inputs) = 0;
 };
+
+/// Arrays by path.
+using ArrayMap = std::map<std::string, Array, std::less<>>;
+
+/// The inputs of an entry in its order, taken out of `values`; surplus values are
+/// left. Fails if one is missing or of another type.
+StatusOr<std::vector<Array>> bindInputs(const EntryInfo &entry, const ArrayMap &values);
+/// The number of an input or output of that name, or -1.
+int indexOf(const std::vector<ParameterInfo> &parameters, std::string_view name);
+/// The entry, or an error that says that the program cannot do `what`.
+StatusOr<const EntryInfo *> requireEntry(const TrainingProgram &program, std::string_view name,
+                                         const std::string &what);
 
 /// The program of a session, which must outlive it.
 class SessionProgram : public TrainingProgram {

@@ -46,6 +46,8 @@ struct TrainingOptions {
   std::string dumpGrads;   ///< gradients of the first step, before clipping (entry `gradients`)
   double peakFlops = 0;    ///< of the device; positive: metrics have `mfu`
 
+  /// Text of `config.yaml`; empty: the configuration as JSON, which is YAML too.
+  std::string configYaml;
   /// For summary.json.
   std::string target = "cpu", mode;
   int64_t devices = 1;

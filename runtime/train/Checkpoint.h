@@ -1,0 +1,62 @@
+//===- Checkpoint.h - the state of a run on disk ----------------*- C++ -*-===//
+//
+// `checkpoints/step-N/` holds the state after N steps:
+//
+//   manifest.json   {"format": 1, "step": N, "seed": 42, "next_sample": N·B,
+//                    "skipped": 0, "config": {…}, "tensors": [{"name":
+//                    "state.params.lm_head.weight", "dtype": "f32", "shape": [64, 256],
+//                    "slices": [{"start": [0, 0], "shape": [64, 256], "file": "data-0.bin",
+//                                "offset": 0, "bytes": 65536, "hash": "…"}]}],
+//                    "hash": "…"}
+//   data-0.bin      the slices' bytes, row-major, little-endian, each at a multiple of 64
+//
+// Hashes are XXH64 in hexadecimal; the manifest's is that of its text without the
+// entry "hash". A tensor may be cut into slices that cover it exactly once, so a
+// checkpoint does not depend on the mesh that wrote it. The folder is written under
+// a temporary name, flushed, then renamed: it is complete when its manifest exists.
+// The format stays readable for good; `format` counts its versions.
+//
+//   Checkpoint checkpoint{.step = 100, .seed = 42, .nextSample = 1600, .config = config};
+//   checkpoint.tensors = {{"state.params.w", w}};
+//   StatusOr<std::string> folder = saveCheckpoint("runs/a/checkpoints", checkpoint, /*keep=*/0);
+//   StatusOr<Checkpoint> newest = loadNewestCheckpoint("runs/a/checkpoints", remarks);
+//
+//===----------------------------------------------------------------------===//
+#ifndef MINIGPTC_RUNTIME_TRAIN_CHECKPOINT_H
+#define MINIGPTC_RUNTIME_TRAIN_CHECKPOINT_H
+
+#include "minigptc/runtime/Array.h"
+#include "runtime/train/RunConfig.h"
+
+#include <functional>
+
+namespace minigptc::runtime {
+
+struct Checkpoint {
+  int64_t step = 0;       ///< steps done
+  uint64_t seed = 0;
+  int64_t nextSample = 0; ///< number of the first sample that was not seen
+  int64_t skipped = 0;    ///< steps whose update was rejected
+  RunConfig config;
+  std::vector<std::pair<std::string, Array>> tensors; ///< by path, `state.…`
+};
+
+/// Writes `root/step-N` and returns its path. `keep` > 0: removes all but the
+/// newest so many afterwards. On failure everything that was there stays.
+StatusOr<std::string> saveCheckpoint(const std::string &root, const Checkpoint &checkpoint,
+                                     int64_t keep);
+
+/// Reads one folder, everything verified; the error names the damaged file.
+StatusOr<Checkpoint> loadCheckpoint(const std::string &folder);
+
+/// Reads the newest complete one, telling `remark` of each that is skipped and why.
+/// notFound: there is none at all; dataLoss: none of those there is usable.
+StatusOr<Checkpoint> loadNewestCheckpoint(const std::string &root,
+                                          const std::function<void(const std::string &)> &remark);
+
+/// Steps of the folders `step-N` in `root`, ascending, complete or not.
+std::vector<int64_t> listCheckpoints(const std::string &root);
+
+} // namespace minigptc::runtime
+
+#endif // MINIGPTC_RUNTIME_TRAIN_CHECKPOINT_H

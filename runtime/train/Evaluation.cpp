@@ -1,0 +1,162 @@
+#include "runtime/train/Evaluation.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+namespace minigptc::runtime {
+
+double LossReport::perplexity() const { return std::exp(loss); }
+double LossReport::bitsPerToken() const { return loss / std::numbers::ln2; }
+
+StatusOr<Evaluator> Evaluator::create(TrainingProgram &program, const NamedArrays &parameters) {
+  Evaluator evaluator(program);
+  StatusOr<const EntryInfo *> entry = requireEntry(program, "eval_loss", "evaluate");
+  if (!entry)
+    return entry.status();
+  evaluator.entry_ = *entry;
+  int x = indexOf(evaluator.entry_->inputs, "batch.x");
+  evaluator.lossIndex_ = indexOf(evaluator.entry_->outputs, "loss");
+  evaluator.tokensIndex_ = indexOf(evaluator.entry_->outputs, "tokens");
+  if (x < 0 || evaluator.entry_->inputs[size_t(x)].type.shape.size() != 2 ||
+      evaluator.lossIndex_ < 0 || evaluator.tokensIndex_ < 0)
+    return Status(StatusCode::dataLoss,
+                  "entry 'eval_loss' must take 'batch.x' of shape [B, T] and give 'loss' and "
+                  "'tokens'");
+  const Shape &shape = evaluator.entry_->inputs[size_t(x)].type.shape;
+  evaluator.batchSize_ = shape[0];
+  evaluator.context_ = shape[1];
+  for (const auto &[name, array] : parameters)
+    evaluator.values_["params." + name] = array;
+  StatusOr<ProgramMetadata> metadata = ProgramMetadata::fromJson(program.metadata());
+  if (!metadata)
+    return metadata.status();
+  evaluator.ignoreIndex_ = metadata->config.data.ignoreIndex;
+  return evaluator;
+}
+
+StatusOr<Evaluator::Sum> Evaluator::run(const Batch &batch) {
+  values_["batch.x"] = batch.x;
+  values_["batch.y"] = batch.y;
+  StatusOr<std::vector<Array>> inputs = bindInputs(*entry_, values_);
+  if (!inputs)
+    return inputs.status();
+  StatusOr<std::vector<Array>> outputs = program_->run("eval_loss", *std::move(inputs));
+  if (!outputs)
+    return outputs.status();
+  double tokens = (*outputs)[size_t(tokensIndex_)].scalar();
+  // The mean of no target at all may be anything.
+  double loss = tokens > 0 ? (*outputs)[size_t(lossIndex_)].scalar() * tokens : 0;
+  return Sum{loss, tokens};
+}
+
+StatusOr<double> Evaluator::spreadLoss(const TokenSource &source, int64_t batches) {
+  BatchLoader loader(source, {.order = SampleOrder::spread, .spreadOver = batches * batchSize_},
+                     batchSize_, context_);
+  Sum total;
+  for (int64_t i = 0; i < batches; ++i) {
+    StatusOr<Batch> batch = loader.batch(i * batchSize_);
+    if (!batch)
+      return batch.status();
+    StatusOr<Sum> sum = run(*batch);
+    if (!sum)
+      return sum.status();
+    total.loss += sum->loss;
+    total.tokens += sum->tokens;
+  }
+  return total.tokens > 0 ? total.loss / total.tokens : 0;
+}
+
+/// `count` < B sequences: the batch is filled up with copies of the first one, whose
+/// loss a second batch of copies alone tells.
+StatusOr<Evaluator::Sum> Evaluator::partialBatch(const TokenSource &source, int64_t first,
+                                                 int64_t count) {
+  BatchLoader loader(source, {.order = SampleOrder::sequential}, 1, context_);
+  TensorType type{DType::i32, {batchSize_, context_}};
+  Batch filled{Array(type), Array(type)}, copies{Array(type), Array(type)};
+  if (!filled.x.valid() || !filled.y.valid() || !copies.x.valid() || !copies.y.valid())
+    return Status(StatusCode::resourceExhausted, "no memory for a batch");
+  for (int64_t k = 0; k < batchSize_; ++k) {
+    for (auto [target, sample] : {std::pair(&filled, k < count ? first + k : first),
+                                  std::pair(&copies, first)}) {
+      StatusOr<Batch> one = loader.batch(sample);
+      if (!one)
+        return one.status();
+      std::ranges::copy(one->x.span<int32_t>(), target->x.span<int32_t>().begin() + k * context_);
+      std::ranges::copy(one->y.span<int32_t>(), target->y.span<int32_t>().begin() + k * context_);
+    }
+  }
+  StatusOr<Sum> all = run(filled);
+  if (!all)
+    return all.status();
+  StatusOr<Sum> surplus = run(copies);
+  if (!surplus)
+    return surplus.status();
+  double share = double(batchSize_ - count) / double(batchSize_);
+  return Sum{all->loss - share * surplus->loss, all->tokens - share * surplus->tokens};
+}
+
+/// The last `count` < T targets, one call of `logits` each: what follows a position
+/// does not reach it, so the padding does not count.
+StatusOr<Evaluator::Sum> Evaluator::tail(const TokenSource &source, int64_t begin, int64_t count) {
+  StatusOr<const EntryInfo *> entry =
+      requireEntry(*program_, "logits", "evaluate the last tokens of a text");
+  if (!entry)
+    return entry.status();
+  std::vector<int32_t> tokens(size_t(count) + 1);
+  MINIGPTC_RETURN_IF_ERROR(source.read(begin, tokens));
+  Array window(TensorType{DType::i32, {1, context_}});
+  std::copy(tokens.begin(), tokens.end() - 1, window.span<int32_t>().begin());
+  values_["tokens"] = window;
+  Sum sum;
+  for (int64_t i = 0; i < count; ++i) {
+    if (ignoreIndex_ == tokens[size_t(i) + 1])
+      continue;
+    values_["position"] = Array::scalar<int32_t>(int32_t(i));
+    StatusOr<std::vector<Array>> inputs = bindInputs(**entry, values_);
+    if (!inputs)
+      return inputs.status();
+    StatusOr<std::vector<Array>> outputs = program_->run("logits", *std::move(inputs));
+    if (!outputs)
+      return outputs.status();
+    std::span<const float> logits = std::as_const(outputs->front()).span<float>();
+    double largest = *std::max_element(logits.begin(), logits.end()), total = 0;
+    for (float logit : logits)
+      total += std::exp(logit - largest);
+    sum.loss += largest + std::log(total) - logits[size_t(tokens[size_t(i) + 1])];
+    sum.tokens += 1;
+  }
+  return sum;
+}
+
+StatusOr<LossReport> Evaluator::wholeLoss(const TokenSource &source) {
+  int64_t targets = source.size() - 1, sequences = targets / context_;
+  if (targets < 1)
+    return Status(StatusCode::failedPrecondition, "at least two tokens are needed to evaluate");
+  BatchLoader loader(source, {.order = SampleOrder::sequential}, batchSize_, context_);
+  Sum total;
+  auto add = [&](StatusOr<Sum> sum) {
+    if (sum) {
+      total.loss += sum->loss;
+      total.tokens += sum->tokens;
+    }
+    return sum.ok() ? Status::success() : sum.status();
+  };
+  int64_t first = 0;
+  for (; first + batchSize_ <= sequences; first += batchSize_) {
+    StatusOr<Batch> batch = loader.batch(first);
+    if (!batch)
+      return batch.status();
+    MINIGPTC_RETURN_IF_ERROR(add(run(*batch)));
+  }
+  if (first < sequences)
+    MINIGPTC_RETURN_IF_ERROR(add(partialBatch(source, first, sequences - first)));
+  if (int64_t rest = targets % context_)
+    MINIGPTC_RETURN_IF_ERROR(add(tail(source, sequences * context_, rest)));
+  LossReport report;
+  report.tokens = int64_t(std::llround(total.tokens));
+  report.loss = total.tokens > 0 ? total.loss / total.tokens : 0;
+  return report;
+}
+
+} // namespace minigptc::runtime

@@ -1,0 +1,58 @@
+//===- Evaluation.h - the loss of given parameters --------------*- C++ -*-===//
+//
+//   StatusOr<Evaluator> evaluator = Evaluator::create(program, parameters);
+//   StatusOr<double> quick = evaluator->spreadLoss(source, /*batches=*/10);
+//   StatusOr<LossReport> exact = evaluator->wholeLoss(source);
+//
+//===----------------------------------------------------------------------===//
+#ifndef MINIGPTC_RUNTIME_TRAIN_EVALUATION_H
+#define MINIGPTC_RUNTIME_TRAIN_EVALUATION_H
+
+#include "runtime/train/Batches.h"
+#include "runtime/train/WeightFile.h"
+
+namespace minigptc::runtime {
+
+/// Mean over targets, in nats.
+struct LossReport {
+  double loss = 0;
+  int64_t tokens = 0; ///< targets that count
+  double perplexity() const;
+  double bitsPerToken() const;
+  /// Of a text with so many bytes to its tokens; for bytes as tokens, 1.
+  double bitsPerByte(double bytesPerToken) const { return bitsPerToken() / bytesPerToken; }
+};
+
+/// The entry `eval_loss` with its parameters bound. Does not own the program.
+class Evaluator {
+public:
+  static StatusOr<Evaluator> create(TrainingProgram &program, const NamedArrays &parameters);
+
+  /// The mean of `batches` batches of sequences at equal distances: the same ones
+  /// at each call.
+  StatusOr<double> spreadLoss(const TokenSource &source, int64_t batches);
+  /// Every token but the first is a target once, in sequences of the context
+  /// length one after the other; the last may be shorter.
+  StatusOr<LossReport> wholeLoss(const TokenSource &source);
+
+private:
+  explicit Evaluator(TrainingProgram &program) : program_(&program) {}
+  /// Sum of the losses of a batch's targets, and how many count.
+  struct Sum {
+    double loss = 0, tokens = 0;
+  };
+  StatusOr<Sum> run(const Batch &batch);
+  StatusOr<Sum> partialBatch(const TokenSource &source, int64_t first, int64_t count);
+  StatusOr<Sum> tail(const TokenSource &source, int64_t begin, int64_t count);
+
+  TrainingProgram *program_;
+  const EntryInfo *entry_ = nullptr;
+  ArrayMap values_;
+  int64_t batchSize_ = 0, context_ = 0;
+  std::optional<int64_t> ignoreIndex_;
+  int lossIndex_ = -1, tokensIndex_ = -1;
+};
+
+} // namespace minigptc::runtime
+
+#endif // MINIGPTC_RUNTIME_TRAIN_EVALUATION_H

@@ -1,0 +1,164 @@
+#include "runtime/train/Metrics.h"
+
+#include "runtime/base/File.h"
+
+#include <cerrno>
+#include <cmath>
+#include <fcntl.h>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <unistd.h>
+
+namespace minigptc::runtime {
+
+using Json = nlohmann::ordered_json;
+
+std::string formatNumber(double value) {
+  if (!std::isfinite(value))
+    return "null";
+  char text[32];
+  std::snprintf(text, sizeof text, "%.9g", value);
+  return text;
+}
+
+std::string toJsonLine(const StepRecord &record) {
+  std::string line = "{\"step\":" + std::to_string(record.step) +
+                     ",\"loss\":" + formatNumber(record.loss) +
+                     ",\"grad_norm\":" + formatNumber(record.gradNorm) +
+                     ",\"lr\":" + formatNumber(record.learningRate) +
+                     ",\"tokens\":" + std::to_string(record.tokens) +
+                     ",\"step_s\":" + formatNumber(record.stepSeconds) +
+                     ",\"tokens_per_s\":" + formatNumber(record.tokensPerSecond);
+  if (record.mfu >= 0)
+    line += ",\"mfu\":" + formatNumber(record.mfu);
+  if (!record.finite)
+    line += ",\"skipped\":true";
+  return line + "}";
+}
+
+std::string toJsonLine(const EvalRecord &record) {
+  return "{\"step\":" + std::to_string(record.step) + ",\"eval\":\"" + record.split +
+         "\",\"loss\":" + formatNumber(record.loss) + "}";
+}
+
+StatusOr<MetricsFile> MetricsFile::openForAppending(const std::string &path) {
+  int descriptor = ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+  if (descriptor < 0)
+    return fileError(errno, "write", path);
+  return MetricsFile(path, descriptor);
+}
+
+StatusOr<MetricsFile> MetricsFile::create(const std::string &path) {
+  MINIGPTC_RETURN_IF_ERROR(writeFileAtomically(path, std::string_view()));
+  return openForAppending(path);
+}
+
+StatusOr<MetricsFile> MetricsFile::resume(const std::string &path, int64_t stepsDone) {
+  std::error_code ignored;
+  if (!std::filesystem::exists(path, ignored))
+    return create(path);
+  StatusOr<std::string> text = readTextFile(path);
+  if (!text)
+    return text.status();
+  std::string kept;
+  int64_t evaluatedAt = -1;
+  std::istringstream lines(*text);
+  for (std::string line; std::getline(lines, line);) {
+    Json row = Json::parse(line, nullptr, /*allow_exceptions=*/false);
+    if (!row.is_object() || !row.contains("step") || !row["step"].is_number_integer())
+      continue;
+    // A step's row carries its number, an evaluation's the number of steps done.
+    int64_t step = row["step"].get<int64_t>();
+    bool evaluation = row.contains("eval");
+    if (evaluation ? step > stepsDone : step >= stepsDone)
+      continue;
+    if (evaluation)
+      evaluatedAt = step;
+    kept += line + "\n";
+  }
+  MINIGPTC_RETURN_IF_ERROR(writeFileAtomically(path, std::string_view(kept)));
+  StatusOr<MetricsFile> file = openForAppending(path);
+  if (file)
+    file->evaluatedAt_ = evaluatedAt;
+  return file;
+}
+
+MetricsFile::~MetricsFile() {
+  if (descriptor_ >= 0)
+    ::close(descriptor_);
+}
+
+Status MetricsFile::write(std::string line) {
+  line += '\n';
+  for (std::string_view rest = line; !rest.empty();) {
+    ssize_t count = ::write(descriptor_, rest.data(), rest.size());
+    if (count < 0 && errno == EINTR)
+      continue;
+    if (count < 0)
+      return fileError(errno, "write", path_);
+    rest.remove_prefix(size_t(count));
+  }
+  return Status::success();
+}
+
+DeviceMemory memoryOf(const EntryInfo &trainStep) {
+  DeviceMemory memory;
+  for (const ParameterInfo &input : trainStep.inputs) {
+    uint64_t bytes = uint64_t(input.type.numBytes());
+    if (input.name.starts_with("state.params."))
+      memory.parameters += bytes;
+    else if (input.name.starts_with("state."))
+      memory.optimizer += bytes;
+    else
+      memory.workspace += bytes;
+  }
+  for (const ParameterInfo &output : trainStep.outputs)
+    if (!output.name.starts_with("state."))
+      memory.workspace += uint64_t(output.type.numBytes());
+  // Clipping by the global norm needs every gradient at once.
+  memory.gradients = std::min(memory.parameters, trainStep.frameBytes);
+  memory.activations = trainStep.frameBytes - memory.gradients;
+  return memory;
+}
+
+std::optional<double> Summary::gemmPeakFraction() const {
+  if (!modelFlopsPerStep || gemmPeak <= 0 || medianStepSeconds <= 0)
+    return std::nullopt;
+  return *modelFlopsPerStep / medianStepSeconds / gemmPeak;
+}
+
+std::string toJson(const Summary &summary, const TrainingOptions &options) {
+  auto number = [](std::optional<double> value) {
+    return value ? Json::parse(formatNumber(*value)) : Json();
+  };
+  Json json;
+  json["parameters"] = summary.parameters;
+  json["devices"] = options.devices;
+  json["mesh"] = Json::object();
+  for (const auto &[axis, size] : options.mesh)
+    json["mesh"][axis] = size;
+  json["mode"] = options.mode.empty() ? Json() : Json(options.mode);
+  json["target"] = options.target;
+  json["final_loss"] = number(summary.result.finalLoss);
+  json["steps"] = summary.result.steps;
+  json["skipped_steps"] = summary.result.skipped;
+  json["tokens_per_s"] = number(summary.result.tokensPerSecond);
+  if (options.compile)
+    json["compile"] = {{"trace_s", number(options.compile->traceSeconds)},
+                       {"passes_s", number(options.compile->passesSeconds)},
+                       {"codegen_s", number(options.compile->codegenSeconds)},
+                       {"total_s", number(options.compile->totalSeconds)},
+                       {"kernels", options.compile->kernels},
+                       {"kernels_compiled", options.compile->kernelsCompiled}};
+  const DeviceMemory &memory = summary.memory;
+  json["memory_per_device"] = {
+      {"parameters", memory.parameters},   {"gradients", memory.gradients},
+      {"optimizer", memory.optimizer},     {"activations", memory.activations},
+      {"workspace", memory.workspace},     {"total", memory.total()}};
+  json["model_flops_per_step"] = number(summary.modelFlopsPerStep);
+  json["gemm_peak_fraction"] = number(summary.gemmPeakFraction());
+  return json.dump(2) + "\n";
+}
+
+} // namespace minigptc::runtime
