@@ -30,6 +30,8 @@ InterruptGuard::InterruptGuard(bool install) : installed_(install) {
   sigemptyset(&action.sa_mask);
   sigaction(SIGINT, &action, &oldInterrupt_);
   sigaction(SIGTERM, &action, &oldTerminate_);
+  action.sa_handler = SIG_IGN;
+  sigaction(SIGXFSZ, &action, &oldFileSize_);
 }
 
 InterruptGuard::~InterruptGuard() {
@@ -37,6 +39,7 @@ InterruptGuard::~InterruptGuard() {
     return;
   sigaction(SIGINT, &oldInterrupt_, nullptr);
   sigaction(SIGTERM, &oldTerminate_, nullptr);
+  sigaction(SIGXFSZ, &oldFileSize_, nullptr);
 }
 
 bool InterruptGuard::requested() { return signalsSeen > 0; }

@@ -1,7 +1,8 @@
 //===- Interrupt.h - stopping a run with Ctrl-C -----------------*- C++ -*-===//
 //
 // While an InterruptGuard lives, the first SIGINT or SIGTERM asks the run to end
-// after the step at hand, a second one ends the process with status 130.
+// after the step at hand, a second one ends the process with status 130. A file
+// beyond the process's size limit is an error of the write, not the end.
 //
 //   InterruptGuard guard(true);
 //   while (!InterruptGuard::requested())
@@ -28,7 +29,7 @@ public:
 
 private:
   bool installed_;
-  struct sigaction oldInterrupt_ = {}, oldTerminate_ = {};
+  struct sigaction oldInterrupt_ = {}, oldTerminate_ = {}, oldFileSize_ = {};
 };
 
 } // namespace minigptc::runtime

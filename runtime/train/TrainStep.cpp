@@ -1,0 +1,173 @@
+#include "runtime/train/TrainStep.h"
+
+#include <algorithm>
+
+namespace minigptc::runtime {
+namespace {
+
+constexpr std::string_view kState = "state.", kParams = "state.params.", kGrads = "grads.";
+
+Status notATrainStep(const std::string &what) {
+  return Status(StatusCode::dataLoss, "entry 'train_step' of this program " + what);
+}
+
+} // namespace
+
+Array keyArray(RandomKey key) { return Array::fromSpan<uint32_t>({2}, key); }
+
+StatusOr<TrainStep> TrainStep::bind(TrainingProgram &program) {
+  StatusOr<const EntryInfo *> entry = requireEntry(program, "train_step", "be trained");
+  if (!entry)
+    return entry.status();
+  TrainStep step(program);
+  step.entry_ = *entry;
+  const std::vector<ParameterInfo> &inputs = step.entry_->inputs;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const std::string &name = inputs[i].name;
+    if (name == "batch.x")
+      step.x_ = int(i);
+    else if (name == "batch.y")
+      step.y_ = int(i);
+    else if (name == "key")
+      step.key_ = int(i);
+    else if (name.starts_with(kState)) {
+      step.stateInput_.push_back(int(i));
+      step.state_.emplace_back(name, Array());
+    } else
+      return notATrainStep("has the unknown input '" + name + "'");
+  }
+  if (step.x_ < 0 || step.y_ < 0 || inputs[size_t(step.x_)].type.shape.size() != 2 ||
+      inputs[size_t(step.x_)].type != inputs[size_t(step.y_)].type ||
+      inputs[size_t(step.x_)].type.dtype != DType::i32)
+    return notATrainStep("has no inputs 'batch.x' and 'batch.y' of type i32[B,T]");
+  step.batchSize_ = inputs[size_t(step.x_)].type.shape[0];
+  step.context_ = inputs[size_t(step.x_)].type.shape[1];
+  MINIGPTC_RETURN_IF_ERROR(step.bindOutputs());
+  return step;
+}
+
+Status TrainStep::bindOutputs() {
+  for (size_t i = 0; i < state_.size(); ++i) {
+    int output = indexOf(entry_->outputs, state_[i].first);
+    if (output < 0 ||
+        entry_->outputs[size_t(output)].type != entry_->inputs[size_t(stateInput_[i])].type)
+      return notATrainStep("does not give '" + state_[i].first + "' back");
+    stateOutput_.push_back(output);
+  }
+  for (auto [name, index] : {std::pair("loss", &loss_), std::pair("grad_norm", &gradNorm_),
+                             std::pair("learning_rate", &learningRate_),
+                             std::pair("finite", &finite_)})
+    if ((*index = indexOf(entry_->outputs, name)) < 0)
+      return notATrainStep(std::string("has no output '") + name + "'");
+  return Status::success();
+}
+
+Status TrainStep::initialize(RandomKey key) {
+  StatusOr<const EntryInfo *> init = requireEntry(*program_, "init", "be trained");
+  if (!init)
+    return init.status();
+  StatusOr<std::vector<Array>> inputs = bindInputs(**init, {{"key", keyArray(key)}});
+  if (!inputs)
+    return inputs.status();
+  StatusOr<std::vector<Array>> outputs = program_->run("init", *std::move(inputs));
+  if (!outputs)
+    return outputs.status();
+  NamedArrays state;
+  for (size_t i = 0; i < outputs->size() && i < (*init)->outputs.size(); ++i)
+    state.emplace_back((*init)->outputs[i].name, std::move((*outputs)[i]));
+  return setState(std::move(state));
+}
+
+Status TrainStep::setState(NamedArrays state) {
+  for (size_t i = 0; i < state_.size(); ++i) {
+    const std::string &name = state_[i].first;
+    const TensorType &type = entry_->inputs[size_t(stateInput_[i])].type;
+    auto found = std::find_if(state.begin(), state.end(),
+                              [&](const auto &entry) { return entry.first == name; });
+    if (found == state.end())
+      return Status(StatusCode::failedPrecondition,
+                    "the state has no '" + name + "', which this program needs");
+    if (found->second.type() != type)
+      return Status(StatusCode::failedPrecondition,
+                    "'" + name + "' is " + found->second.type().toString() +
+                        ", but this program needs " + type.toString());
+    state_[i].second = std::move(found->second);
+  }
+  if (state.size() != state_.size())
+    return Status(StatusCode::failedPrecondition,
+                  "the state has " + std::to_string(state.size()) + " tensors, this program's has " +
+                      std::to_string(state_.size()));
+  return Status::success();
+}
+
+Status TrainStep::setParameters(const NamedArrays &parameters) {
+  for (const auto &[name, array] : parameters) {
+    auto found = std::find_if(state_.begin(), state_.end(), [&](const auto &entry) {
+      return entry.first == std::string(kParams) + name;
+    });
+    if (found == state_.end() || found->second.type() != array.type())
+      return Status(StatusCode::dataLoss,
+                    "parameter '" + name + "' of the program's metadata is not in its state");
+    found->second = array.clone();
+  }
+  return Status::success();
+}
+
+NamedArrays TrainStep::parameters() const {
+  NamedArrays parameters;
+  for (const auto &[name, array] : state_)
+    if (name.starts_with(kParams))
+      parameters.emplace_back(name.substr(kParams.size()), array);
+  return parameters;
+}
+
+/// Moves the state out of this object, so that the step can work in place.
+std::vector<Array> TrainStep::takeInputs(const Batch &batch, RandomKey key) {
+  std::vector<Array> inputs(entry_->inputs.size());
+  for (size_t i = 0; i < state_.size(); ++i)
+    inputs[size_t(stateInput_[i])] = std::move(state_[i].second);
+  inputs[size_t(x_)] = batch.x;
+  inputs[size_t(y_)] = batch.y;
+  if (key_ >= 0)
+    inputs[size_t(key_)] = keyArray(key);
+  return inputs;
+}
+
+StatusOr<StepOutcome> TrainStep::run(const Batch &batch, RandomKey key) {
+  StatusOr<std::vector<Array>> outputs = program_->run("train_step", takeInputs(batch, key));
+  if (!outputs)
+    return outputs.status();
+  for (size_t i = 0; i < state_.size(); ++i)
+    state_[i].second = std::move((*outputs)[size_t(stateOutput_[i])]);
+  auto scalar = [&](int index) { return (*outputs)[size_t(index)].scalar(); };
+  return StepOutcome{scalar(loss_), scalar(gradNorm_), scalar(learningRate_), scalar(finite_) != 0};
+}
+
+StatusOr<NonFiniteReport> TrainStep::findNonFinite(const Batch &batch, RandomKey key) {
+  NamedArrays kept = state_;
+  std::vector<Array> inputs = takeInputs(batch, key);
+  state_ = std::move(kept);
+  return program_->findNonFinite("train_step", std::move(inputs));
+}
+
+StatusOr<NamedArrays> TrainStep::gradients(const Batch &batch, RandomKey key) {
+  StatusOr<const EntryInfo *> entry = requireEntry(*program_, "gradients", "give its gradients");
+  if (!entry)
+    return entry.status();
+  ArrayMap values{{"batch.x", batch.x}, {"batch.y", batch.y}, {"key", keyArray(key)}};
+  for (const auto &[name, array] : parameters())
+    values["params." + name] = array;
+  StatusOr<std::vector<Array>> inputs = bindInputs(**entry, values);
+  if (!inputs)
+    return inputs.status();
+  StatusOr<std::vector<Array>> outputs = program_->run("gradients", *std::move(inputs));
+  if (!outputs)
+    return outputs.status();
+  NamedArrays gradients;
+  for (size_t i = 0; i < outputs->size() && i < (*entry)->outputs.size(); ++i)
+    if (const std::string &name = (*entry)->outputs[i].name; name.starts_with(kGrads))
+      gradients.emplace_back(name.substr(kGrads.size()), std::move((*outputs)[i]));
+  return gradients;
+}
+
+} // namespace minigptc::runtime

@@ -1,0 +1,118 @@
+#include "runtime/train/TrainingSession.h"
+
+#include "runtime/base/File.h"
+#include "runtime/train/TrainingLoop.h"
+
+#include <filesystem>
+
+namespace minigptc::runtime {
+namespace {
+
+bool sameFolder(const std::string &a, const std::string &b) {
+  std::error_code error;
+  return a == b || std::filesystem::equivalent(a, b, error);
+}
+
+} // namespace
+
+struct TrainingSession::Impl {
+  RunConfig config;
+  TrainingOptions options;
+  OutputFolder out{""};
+  DataSources data;
+  std::optional<Checkpoint> resumed;
+
+  TrainingLog silent;
+  TrainingLog &log() { return options.log ? *options.log : silent; }
+
+  Status prepare();
+  Status loadResumed();
+  StatusOr<TrainingResult> run(TrainingProgram &program);
+};
+
+Status TrainingSession::Impl::loadResumed() {
+  const std::string &from = options.resumeFrom.empty() ? options.outDir : options.resumeFrom;
+  OutputFolder source(from);
+  if (!source.holdsRun())
+    return Status(StatusCode::notFound, "there is no run to resume in '" + from + "'")
+        .withHelp("without --resume a new run starts");
+  StatusOr<Checkpoint> checkpoint = loadNewestCheckpoint(
+      source.checkpoints(), [&](const std::string &text) { log().remark(text); });
+  if (checkpoint) {
+    resumed = *std::move(checkpoint);
+    return Status::success();
+  }
+  if (checkpoint.status().code() != StatusCode::notFound)
+    return checkpoint.status();
+  log().remark("the run in '" + from + "' ended before its first checkpoint: starting again");
+  return Status::success();
+}
+
+Status TrainingSession::Impl::prepare() {
+  if (options.resume)
+    MINIGPTC_RETURN_IF_ERROR(loadResumed());
+  // A run that goes on elsewhere needs an empty folder like a new one.
+  bool inPlace = options.resume &&
+                 (options.resumeFrom.empty() || sameFolder(options.resumeFrom, options.outDir));
+  StatusOr<DataSources> sources = openData(config);
+  if (!sources)
+    return sources.status();
+  data = *std::move(sources);
+  if (!options.initFrom.empty()) {
+    StatusOr<SafetensorsFile> weights = SafetensorsFile::open(options.initFrom);
+    if (!weights)
+      return weights.status();
+  }
+  for (const std::string &path : {options.saveWeights, options.dumpGrads})
+    if (!path.empty())
+      MINIGPTC_RETURN_IF_ERROR(checkWritable(path));
+  StatusOr<OutputFolder> folder = OutputFolder::open(options.outDir, inPlace);
+  if (!folder)
+    return folder.status();
+  out = *std::move(folder);
+  return Status::success();
+}
+
+StatusOr<TrainingResult> TrainingSession::Impl::run(TrainingProgram &program) {
+  StatusOr<ProgramMetadata> metadata = ProgramMetadata::fromJson(program.metadata());
+  if (!metadata)
+    return metadata.status();
+  StatusOr<TrainStep> step = TrainStep::bind(program);
+  if (!step)
+    return step.status();
+  if (data.train->size() <= step->contextLength())
+    return Status(StatusCode::failedPrecondition,
+                  "the training data is shorter than the program's context + 1");
+  for (const std::string &remark : data.remarks)
+    log().remark(remark);
+  std::string yaml = options.configYaml.empty() ? config.toJson() + "\n" : options.configYaml;
+  MINIGPTC_RETURN_IF_ERROR(writeFileAtomically(out.config(), std::string_view(yaml)));
+  StatusOr<MetricsFile> metrics = resumed ? MetricsFile::resume(out.metrics(), resumed->step)
+                                          : MetricsFile::create(out.metrics());
+  if (!metrics)
+    return metrics.status();
+  TrainingLoop loop(config, options, out, data, log(), program, *std::move(step),
+                    *std::move(metadata), *std::move(metrics));
+  MINIGPTC_RETURN_IF_ERROR(loop.start(resumed));
+  resumed.reset(); // The state lives in the loop, once.
+  return loop.run();
+}
+
+TrainingSession::TrainingSession(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+TrainingSession::TrainingSession(TrainingSession &&) noexcept = default;
+TrainingSession &TrainingSession::operator=(TrainingSession &&) noexcept = default;
+TrainingSession::~TrainingSession() = default;
+
+StatusOr<TrainingSession> TrainingSession::prepare(RunConfig config, TrainingOptions options) {
+  auto impl = std::make_unique<Impl>();
+  impl->config = std::move(config);
+  impl->options = std::move(options);
+  MINIGPTC_RETURN_IF_ERROR(impl->prepare());
+  return TrainingSession(std::move(impl));
+}
+
+StatusOr<TrainingResult> TrainingSession::run(TrainingProgram &program) {
+  return impl_->run(program);
+}
+
+} // namespace minigptc::runtime
