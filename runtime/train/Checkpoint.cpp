@@ -33,8 +33,7 @@ struct TemporaryFolder {
   }
 };
 
-Status writeData(const fs::path &path, const Checkpoint &checkpoint,
-                 CheckpointManifest &manifest) {
+Status writeData(const fs::path &path, const Checkpoint &checkpoint, CheckpointManifest &manifest) {
   static constexpr std::byte kPadding[64] = {};
   StatusOr<AtomicFile> file = AtomicFile::create(path.string());
   if (!file)
@@ -144,10 +143,10 @@ public:
     }
     std::span<const std::byte> contents(found->second);
     if (slice.offset > contents.size() || slice.bytes > contents.size() - slice.offset)
-      return Status(StatusCode::dataLoss,
-                    "'" + path + "' is cut short: it has " + std::to_string(contents.size()) +
-                        " bytes, tensor '" + tensor + "' ends at " +
-                        std::to_string(slice.offset + slice.bytes));
+      return Status(StatusCode::dataLoss, "'" + path + "' is cut short: it has " +
+                                              std::to_string(contents.size()) + " bytes, tensor '" +
+                                              tensor + "' ends at " +
+                                              std::to_string(slice.offset + slice.bytes));
     std::span<const std::byte> bytes = contents.subspan(slice.offset, slice.bytes);
     if (hash64(bytes) != slice.hash)
       return Status(StatusCode::dataLoss,
@@ -196,7 +195,8 @@ StatusOr<Checkpoint> loadCheckpoint(const std::string &folder) {
     return text.status();
   StatusOr<CheckpointManifest> manifest = CheckpointManifest::fromJson(*text);
   if (!manifest)
-    return Status(StatusCode::dataLoss, "'" + path + "' is damaged: " + manifest.status().message());
+    return Status(StatusCode::dataLoss,
+                  "'" + path + "' is damaged: " + manifest.status().message());
 
   Checkpoint checkpoint;
   checkpoint.step = manifest->step;

@@ -33,7 +33,7 @@
 namespace minigptc::runtime {
 
 struct Checkpoint {
-  int64_t step = 0;       ///< steps done
+  int64_t step = 0; ///< steps done
   uint64_t seed = 0;
   int64_t nextSample = 0; ///< number of the first sample that was not seen
   int64_t skipped = 0;    ///< steps whose update was rejected

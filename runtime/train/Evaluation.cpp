@@ -77,8 +77,8 @@ StatusOr<Evaluator::Sum> Evaluator::partialBatch(const TokenSource &source, int6
   if (!filled.x.valid() || !filled.y.valid() || !copies.x.valid() || !copies.y.valid())
     return Status(StatusCode::resourceExhausted, "no memory for a batch");
   for (int64_t k = 0; k < batchSize_; ++k) {
-    for (auto [target, sample] : {std::pair(&filled, k < count ? first + k : first),
-                                  std::pair(&copies, first)}) {
+    for (auto [target, sample] :
+         {std::pair(&filled, k < count ? first + k : first), std::pair(&copies, first)}) {
       StatusOr<Batch> one = loader.batch(sample);
       if (!one)
         return one.status();

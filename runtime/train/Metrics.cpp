@@ -153,9 +153,9 @@ std::string toJson(const Summary &summary, const TrainingOptions &options) {
                        {"kernels_compiled", options.compile->kernelsCompiled}};
   const DeviceMemory &memory = summary.memory;
   json["memory_per_device"] = {
-      {"parameters", memory.parameters},   {"gradients", memory.gradients},
-      {"optimizer", memory.optimizer},     {"activations", memory.activations},
-      {"workspace", memory.workspace},     {"total", memory.total()}};
+      {"parameters", memory.parameters}, {"gradients", memory.gradients},
+      {"optimizer", memory.optimizer},   {"activations", memory.activations},
+      {"workspace", memory.workspace},   {"total", memory.total()}};
   json["model_flops_per_step"] = number(summary.modelFlopsPerStep);
   json["gemm_peak_fraction"] = number(summary.gemmPeakFraction());
   return json.dump(2) + "\n";

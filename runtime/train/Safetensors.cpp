@@ -23,10 +23,10 @@ struct ElementName {
   std::optional<DType> dtype; ///< none: known to the format, not to this system
 };
 constexpr ElementName kElements[] = {
-    {"F64", 64, DType::f64},  {"F32", 32, DType::f32}, {"BF16", 16, DType::bf16},
-    {"F16", 16, DType::f16},  {"I64", 64, DType::i64}, {"I32", 32, DType::i32},
-    {"I8", 8, DType::i8},     {"BOOL", 8, DType::i1},  {"U64", 64, DType::u64},
-    {"U32", 32, DType::u32},  {"U8", 8, std::nullopt}, {"I16", 16, std::nullopt},
+    {"F64", 64, DType::f64},   {"F32", 32, DType::f32},      {"BF16", 16, DType::bf16},
+    {"F16", 16, DType::f16},   {"I64", 64, DType::i64},      {"I32", 32, DType::i32},
+    {"I8", 8, DType::i8},      {"BOOL", 8, DType::i1},       {"U64", 64, DType::u64},
+    {"U32", 32, DType::u32},   {"U8", 8, std::nullopt},      {"I16", 16, std::nullopt},
     {"U16", 16, std::nullopt}, {"F8_E4M3", 8, std::nullopt}, {"F8_E5M2", 8, std::nullopt},
 };
 
@@ -111,9 +111,8 @@ Status HeaderReader::readShape(const Json &json, StoredTensor &tensor) const {
     overflow |= __builtin_mul_overflow(bytes, size.get<uint64_t>(), &bytes);
   }
   if (overflow || bytes != tensor.end - tensor.begin)
-    return damaged("tensor '" + tensor.name + "' has " +
-                   std::to_string(tensor.end - tensor.begin) + " bytes, which does not fit " +
-                   tensor.dtype + " and its shape");
+    return damaged("tensor '" + tensor.name + "' has " + std::to_string(tensor.end - tensor.begin) +
+                   " bytes, which does not fit " + tensor.dtype + " and its shape");
   return Status::success();
 }
 
@@ -131,8 +130,8 @@ Status HeaderReader::readTensor(const Json &json, StoredTensor &tensor) const {
   tensor.end = offsets[1].get<uint64_t>();
   if (tensor.begin > tensor.end || tensor.end > dataBytes_)
     return damaged(where + "lies at bytes " + std::to_string(tensor.begin) + " to " +
-                   std::to_string(tensor.end) + ", but the file has " +
-                   std::to_string(dataBytes_) + " bytes of data (is it cut short?)");
+                   std::to_string(tensor.end) + ", but the file has " + std::to_string(dataBytes_) +
+                   " bytes of data (is it cut short?)");
   return readShape(json["shape"], tensor);
 }
 
@@ -206,8 +205,8 @@ StatusOr<SafetensorsFile> SafetensorsFile::parse(std::vector<std::byte> bytes,
   for (int i = 7; i >= 0; --i)
     headerBytes = headerBytes << 8 | uint64_t(bytes[size_t(i)]);
   if (headerBytes > kMaxHeaderBytes || headerBytes > bytes.size() - 8)
-    return damaged("its header would have " + std::to_string(headerBytes) + " bytes, the file has " +
-                   std::to_string(bytes.size()));
+    return damaged("its header would have " + std::to_string(headerBytes) +
+                   " bytes, the file has " + std::to_string(bytes.size()));
   SafetensorsFile file;
   file.path_ = path;
   file.dataStart_ = 8 + headerBytes;
@@ -265,8 +264,7 @@ Status writeSafetensors(const std::string &path,
     return file.status();
   MINIGPTC_RETURN_IF_ERROR(file->write(length + text));
   for (const auto &[name, array] : tensors)
-    MINIGPTC_RETURN_IF_ERROR(
-        file->write(std::span(array.data(), size_t(array.type().numBytes()))));
+    MINIGPTC_RETURN_IF_ERROR(file->write(std::span(array.data(), size_t(array.type().numBytes()))));
   return file->commit();
 }
 

@@ -40,11 +40,10 @@ private:
 };
 
 Status MappedTokens::outOfVocabulary(int64_t index) const {
-  return Status(StatusCode::dataLoss,
-                "token " + std::to_string(element(index)) + " in '" + path_ + "' is not in [0, " +
-                    std::to_string(options_.vocabSize) + "): token number " +
-                    std::to_string(index) + ", at byte " +
-                    std::to_string(index * options_.width))
+  return Status(StatusCode::dataLoss, "token " + std::to_string(element(index)) + " in '" + path_ +
+                                          "' is not in [0, " + std::to_string(options_.vocabSize) +
+                                          "): token number " + std::to_string(index) +
+                                          ", at byte " + std::to_string(index * options_.width))
       .withHelp(options_.width == 1 ? "a text needs model.vocab_size of at least 256"
                                     : "is model.vocab_size that of the tokenizer?");
 }
@@ -60,9 +59,12 @@ int64_t firstAtLeast(std::span<const std::byte> bytes, int64_t begin, int64_t en
 
 int64_t MappedTokens::firstOutside(int64_t begin, int64_t end) const {
   switch (options_.width) {
-  case 1: return firstAtLeast<uint8_t>(file_.bytes(), begin, end, options_.vocabSize);
-  case 2: return firstAtLeast<uint16_t>(file_.bytes(), begin, end, options_.vocabSize);
-  default: return firstAtLeast<uint32_t>(file_.bytes(), begin, end, options_.vocabSize);
+  case 1:
+    return firstAtLeast<uint8_t>(file_.bytes(), begin, end, options_.vocabSize);
+  case 2:
+    return firstAtLeast<uint16_t>(file_.bytes(), begin, end, options_.vocabSize);
+  default:
+    return firstAtLeast<uint32_t>(file_.bytes(), begin, end, options_.vocabSize);
   }
 }
 
@@ -108,9 +110,8 @@ Status tooShort(const std::string &what, int64_t tokens, int64_t context) {
       .withHelp("take a longer one, or a smaller model.context_length");
 }
 
-StatusOr<std::unique_ptr<TokenSource>> openChecked(const std::string &path,
-                                                   const TokenFileOptions &options,
-                                                   int64_t context) {
+StatusOr<std::unique_ptr<TokenSource>>
+openChecked(const std::string &path, const TokenFileOptions &options, int64_t context) {
   StatusOr<std::unique_ptr<TokenSource>> source = openTokens(path, options);
   if (source && (*source)->size() <= context)
     return tooShort("'" + path + "'", (*source)->size(), context);
@@ -125,7 +126,8 @@ StatusOr<DataSources> openText(const std::string &path, const ModelConfig &model
   DataSources data;
   int64_t size = (*whole)->size(), held = size / 10;
   if (held <= model.contextLength) {
-    data.remarks.push_back("'" + path + "' is too short to hold out a tenth of it for evaluation: " +
+    data.remarks.push_back("'" + path +
+                           "' is too short to hold out a tenth of it for evaluation: " +
                            "trained on whole, no val loss");
     data.train = *std::move(whole);
     return data;
@@ -151,8 +153,8 @@ StatusOr<DataSources> openTokenFiles(const DataConfig &files, const ModelConfig 
     StatusOr<int> width = tokenFileWidth(*path, model.vocabSize);
     if (!width)
       return width.status();
-    StatusOr<std::unique_ptr<TokenSource>> source = openChecked(
-        *path, {.width = *width, .vocabSize = model.vocabSize}, model.contextLength);
+    StatusOr<std::unique_ptr<TokenSource>> source =
+        openChecked(*path, {.width = *width, .vocabSize = model.vocabSize}, model.contextLength);
     if (!source)
       return source.status();
     *target = *std::move(source);
@@ -181,8 +183,9 @@ StatusOr<int> tokenFileWidth(const std::string &path, int64_t vocabSize) {
   if (dtype == "uint32")
     return 4;
   return Status(StatusCode::dataLoss,
-                "'" + side + "' does not say how tokens are stored: \"dtype\" must be \"uint16\" "
-                             "or \"uint32\"");
+                "'" + side +
+                    "' does not say how tokens are stored: \"dtype\" must be \"uint16\" "
+                    "or \"uint32\"");
 }
 
 StatusOr<std::unique_ptr<TokenSource>> openTokens(const std::string &path,
@@ -194,10 +197,9 @@ StatusOr<std::unique_ptr<TokenSource>> openTokens(const std::string &path,
   if (bytes == 0)
     return Status(StatusCode::failedPrecondition, "'" + path + "' is empty");
   if (bytes % uint64_t(given.width) != 0)
-    return Status(StatusCode::dataLoss, "'" + path + "' has " + std::to_string(bytes) +
-                                            " bytes, not a multiple of " +
-                                            std::to_string(given.width) +
-                                            ": it is no token file, or cut short")
+    return Status(StatusCode::dataLoss,
+                  "'" + path + "' has " + std::to_string(bytes) + " bytes, not a multiple of " +
+                      std::to_string(given.width) + ": it is no token file, or cut short")
         .withHelp("a token file holds raw little-endian uint" + std::to_string(8 * given.width) +
                   " numbers; a text goes with --text");
   TokenFileOptions options = given;

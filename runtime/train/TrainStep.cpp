@@ -54,9 +54,9 @@ Status TrainStep::bindOutputs() {
       return notATrainStep("does not give '" + state_[i].first + "' back");
     stateOutput_.push_back(output);
   }
-  for (auto [name, index] : {std::pair("loss", &loss_), std::pair("grad_norm", &gradNorm_),
-                             std::pair("learning_rate", &learningRate_),
-                             std::pair("finite", &finite_)})
+  for (auto [name, index] :
+       {std::pair("loss", &loss_), std::pair("grad_norm", &gradNorm_),
+        std::pair("learning_rate", &learningRate_), std::pair("finite", &finite_)})
     if ((*index = indexOf(entry_->outputs, name)) < 0)
       return notATrainStep(std::string("has no output '") + name + "'");
   return Status::success();
@@ -94,9 +94,9 @@ Status TrainStep::setState(NamedArrays state) {
     state_[i].second = std::move(found->second);
   }
   if (state.size() != state_.size())
-    return Status(StatusCode::failedPrecondition,
-                  "the state has " + std::to_string(state.size()) + " tensors, this program's has " +
-                      std::to_string(state_.size()));
+    return Status(StatusCode::failedPrecondition, "the state has " + std::to_string(state.size()) +
+                                                      " tensors, this program's has " +
+                                                      std::to_string(state_.size()));
   return Status::success();
 }
 

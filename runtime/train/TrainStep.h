@@ -54,7 +54,7 @@ private:
 
   TrainingProgram *program_;
   const EntryInfo *entry_ = nullptr;
-  NamedArrays state_;              ///< in the order of the entry's inputs
+  NamedArrays state_; ///< in the order of the entry's inputs
   std::vector<int> stateInput_, stateOutput_;
   int x_ = -1, y_ = -1, key_ = -1; ///< inputs; key -1: the step draws no numbers
   int loss_ = -1, gradNorm_ = -1, learningRate_ = -1, finite_ = -1; ///< outputs

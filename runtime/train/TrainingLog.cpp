@@ -42,8 +42,8 @@ public:
 
   void step(const StepRecord &record, int64_t totalSteps, bool logged) override {
     // A mean that forgets, so that a slow start does not spoil the time left.
-    meanSeconds_ = meanSeconds_ == 0 ? record.stepSeconds
-                                     : 0.9 * meanSeconds_ + 0.1 * record.stepSeconds;
+    meanSeconds_ =
+        meanSeconds_ == 0 ? record.stepSeconds : 0.9 * meanSeconds_ + 0.1 * record.stepSeconds;
     if (!live_ && logged)
       line(describe(record, totalSteps));
     auto now = std::chrono::steady_clock::now();

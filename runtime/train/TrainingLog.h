@@ -24,8 +24,8 @@ struct StepRecord {
   double loss = 0, gradNorm = 0, learningRate = 0;
   int64_t tokens = 0; ///< seen since the start of training
   double stepSeconds = 0, tokensPerSecond = 0;
-  double mfu = -1;        ///< of `--peak-flops`; negative: not known
-  bool finite = true;     ///< false: the update was rejected
+  double mfu = -1;    ///< of `--peak-flops`; negative: not known
+  bool finite = true; ///< false: the update was rejected
 };
 
 struct EvalRecord {

@@ -25,9 +25,10 @@ double median(std::vector<double> values) {
 std::vector<std::string> changedKeys(const RunConfig &before, const RunConfig &now) {
   using Json = nlohmann::json;
   Json old = Json::parse(before.toJson()).flatten(), current = Json::parse(now.toJson()).flatten();
-  static constexpr std::string_view kMatter[] = {
-      "/model/", "/optimizer/", "/lr_schedule/", "/training/batch_size",
-      "/training/seed", "/training/gradient_clip", "/data/"};
+  static constexpr std::string_view kMatter[] = {"/model/",        "/optimizer/",
+                                                 "/lr_schedule/",  "/training/batch_size",
+                                                 "/training/seed", "/training/gradient_clip",
+                                                 "/data/"};
   std::vector<std::string> changed;
   for (const auto &[key, value] : current.items())
     for (std::string_view prefix : kMatter)
@@ -88,11 +89,12 @@ Status TrainingLoop::evaluate() {
   StatusOr<Evaluator> evaluator = Evaluator::create(program_, step_.parameters());
   if (!evaluator)
     return evaluator.status();
-  for (auto [split, source] : {std::pair("train", data_.train.get()),
-                               std::pair("val", data_.val.get())}) {
+  for (auto [split, source] :
+       {std::pair("train", data_.train.get()), std::pair("val", data_.val.get())}) {
     if (!source)
       continue;
-    StatusOr<double> loss = evaluator->spreadLoss(*source, std::max<int64_t>(config_.eval.iters, 1));
+    StatusOr<double> loss =
+        evaluator->spreadLoss(*source, std::max<int64_t>(config_.eval.iters, 1));
     if (!loss)
       return loss.status();
     EvalRecord record{done_, split, *loss};
@@ -138,14 +140,13 @@ Status TrainingLoop::dumpGradients() {
 /// --resume runs into it again, and the batch.
 Status TrainingLoop::stopNonFinite(const Batch &batch, const StepOutcome &outcome) {
   MINIGPTC_RETURN_IF_ERROR(save());
-  MINIGPTC_RETURN_IF_ERROR(writeSafetensors(
-      out_.nonFinite(done_),
-      {{"batch.x", batch.x}, {"batch.y", batch.y}, {"key", keyArray(stepKey())}}));
+  MINIGPTC_RETURN_IF_ERROR(
+      writeSafetensors(out_.nonFinite(done_),
+                       {{"batch.x", batch.x}, {"batch.y", batch.y}, {"key", keyArray(stepKey())}}));
   std::string what = std::isfinite(outcome.loss) ? "a gradient" : "the loss";
-  std::string message = what + " of step " + std::to_string(done_) +
-                        " is not finite (loss " + std::to_string(outcome.loss) +
-                        ", gradient norm " + std::to_string(outcome.gradNorm) +
-                        "); the update was not made";
+  std::string message = what + " of step " + std::to_string(done_) + " is not finite (loss " +
+                        std::to_string(outcome.loss) + ", gradient norm " +
+                        std::to_string(outcome.gradNorm) + "); the update was not made";
   StatusOr<NonFiniteReport> report = step_.findNonFinite(batch, stepKey());
   std::string place;
   if (report && !report->instruction.empty()) {
@@ -154,7 +155,8 @@ Status TrainingLoop::stopNonFinite(const Batch &batch, const StepOutcome &outcom
   }
   return Status(StatusCode::nonFinite, message)
       .at(place)
-      .withHelp("state and batch are saved in '" + out_.path() + "'; a lower learning rate or "
+      .withHelp("state and batch are saved in '" + out_.path() +
+                "'; a lower learning rate or "
                 "training.gradient_clip may help, training.on_nonfinite=skip goes on without "
                 "such steps");
 }
@@ -196,9 +198,8 @@ Status TrainingLoop::advance() {
   StatusOr<StepOutcome> outcome = step_.run(*batch, stepKey());
   if (!outcome)
     return outcome.status();
-  seconds_.push_back(
-      std::max(std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count(),
-               1e-9));
+  seconds_.push_back(std::max(
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count(), 1e-9));
   return afterStep(*batch, *outcome);
 }
 
@@ -209,7 +210,8 @@ StatusOr<TrainingResult> TrainingLoop::run() {
                 " steps are done");
   else
     MINIGPTC_RETURN_IF_ERROR(dumpGradients());
-  int64_t evalInterval = config_.training.evalInterval, saveInterval = config_.checkpoint.saveInterval;
+  int64_t evalInterval = config_.training.evalInterval,
+          saveInterval = config_.checkpoint.saveInterval;
   if (done_ == 0)
     MINIGPTC_RETURN_IF_ERROR(evaluate());
   while (done_ < total() && !InterruptGuard::requested()) {
@@ -222,8 +224,7 @@ StatusOr<TrainingResult> TrainingLoop::run() {
   if (done_ < total()) {
     MINIGPTC_RETURN_IF_ERROR(save());
     return Status(StatusCode::cancelled, "interrupted after " + std::to_string(done_) + " of " +
-                                             std::to_string(total()) +
-                                             " steps; the state is saved")
+                                             std::to_string(total()) + " steps; the state is saved")
         .withHelp("the same command with --resume goes on");
   }
   MINIGPTC_RETURN_IF_ERROR(evaluate());

@@ -33,8 +33,8 @@ public:
 
 private:
   static SampleOptions sampleOptions(const RunConfig &config) {
-    return {.order = config.data.order == "sequential" ? SampleOrder::sequential
-                                                       : SampleOrder::random,
+    return {.order =
+                config.data.order == "sequential" ? SampleOrder::sequential : SampleOrder::random,
             .seed = config.training.seed};
   }
   int64_t total() const { return config_.training.maxIters; }
@@ -59,7 +59,7 @@ private:
   MetricsFile metrics_;
   BatchLoader batches_;
 
-  int64_t done_ = 0;       ///< steps, those of earlier sessions included
+  int64_t done_ = 0; ///< steps, those of earlier sessions included
   int64_t nextSample_ = 0;
   int64_t saved_ = -1;     ///< step of the last checkpoint
   int64_t evaluated_ = -1; ///< step of the last evaluation

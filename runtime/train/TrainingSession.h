@@ -65,10 +65,10 @@ struct TrainingOptions {
 };
 
 struct TrainingResult {
-  int64_t steps = 0;       ///< updates done, those of earlier sessions included
+  int64_t steps = 0; ///< updates done, those of earlier sessions included
   /// Of the last batch, before its update; NaN if no step was made.
   double finalLoss = std::numeric_limits<double>::quiet_NaN();
-  int64_t skipped = 0;     ///< updates that were rejected (on_nonfinite: skip)
+  int64_t skipped = 0;        ///< updates that were rejected (on_nonfinite: skip)
   double tokensPerSecond = 0; ///< median over the steps after perf_warmup_steps
 };
 
