@@ -66,6 +66,7 @@ def GraphSimplifyFunctions : Pass<"graph-simplify-functions", "::mlir::ModuleOp"
   }];
 }
 
+<<<<<<< HEAD
 def GraphDecompose : Pass<"graph-decompose"> {
   let summary = "composite ops become primitives";
   let description = [{
@@ -83,6 +84,94 @@ def GraphDecompose : Pass<"graph-decompose"> {
     ```
   }];
   let dependentDialects = ["::minigptc::graph::GraphDialect"];
+=======
+def GraphCanonicalizeDots : Pass<"graph-canonicalize-dots", "::mlir::func::FuncOp"> {
+  let summary = "matrix products in a form that a GEMM takes";
+  let description = [{
+    A GEMM wants each of M, N and K to be one run of memory. A transpose in front
+    of a product needs no kernel: the product names other dimensions. Contracted
+    dimensions that are no single run are reordered, or packed by a transpose;
+    batching and free dimensions never need that (see GemmForm.h).
+
+    ```mlir
+    %t = graph.transpose %w, dims = [1, 0] : (tensor<8x4xf32>) -> tensor<4x8xf32>
+    %y = graph.dot_general %x, %t, batching_dims = [] x [], contracting_dims = [1] x [0] …
+    // becomes
+    %y = graph.dot_general %x, %w, batching_dims = [] x [], contracting_dims = [1] x [1] …
+    ```
+    Products of other types than f32 and f64 are left alone; they become kernels.
+  }];
+}
+
+def GraphSplitReductions : Pass<"graph-split-reductions", "::mlir::func::FuncOp"> {
+  let summary = "long reductions with few results in two steps";
+  let description = [{
+    One work item computes one result element, so a gradient norm or a bias
+    gradient would be the work of one or few threads. Such a reduction becomes
+    partial ones over chunks, whose number depends on shapes only, and one
+    over the partial results. A dimension is cut by a divisor, or, where it has
+    no good one, into a divisible part and a remainder.
+
+    ```mlir
+    %s = graph.reduce sum, %x, dims = [0] : (tensor<8192xf32>) -> tensor<f32>
+    // becomes
+    %c = graph.reshape %x : (tensor<8192xf32>) -> tensor<64x128xf32>
+    %p = graph.reduce sum, %c, dims = [1] : (tensor<64x128xf32>) -> tensor<64xf32>
+    %s = graph.reduce sum, %p, dims = [0] : (tensor<64xf32>) -> tensor<f32>
+    ```
+  }];
+}
+
+def GraphFuse : Pass<"graph-fuse", "::mlir::func::FuncOp"> {
+  let summary = "groups ops into fusions, one kernel each";
+  let description = [{
+    Each op alone would read and write memory that its neighbour reads again. A
+    value is computed inside its consumers' kernels where that costs less than
+    storing it: cheap ops always, expensive ones (exp, random bits) once. A
+    reduction takes its producers, and its result is stored. Kernels over the
+    same index space that share inputs, or feed each other at the same index, are
+    one kernel with several results (see FusionPlan.h).
+
+    After this pass a function holds fusions, matrix products, calls, host calls,
+    reshapes (views of memory) and constants.
+
+    ```mlir
+    %0 = graph.exponential %x : tensor<8xf32>
+    %1 = graph.add %0, %y : tensor<8xf32>
+    // becomes
+    %1 = graph.fusion(%x, %y) : (tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32> {
+    ^bb0(%a: tensor<8xf32>, %b: tensor<8xf32>):
+      %0 = graph.exponential %a : tensor<8xf32>
+      %1 = graph.add %0, %b : tensor<8xf32>
+      graph.yield %1 : tensor<8xf32>
+    }
+    ```
+  }];
+}
+
+def GraphOutlineKernels : Pass<"graph-outline-kernels", "::mlir::ModuleOp"> {
+  let summary = "fusions to functions, equal ones to the same";
+  let description = [{
+    Code is generated once per distinct kernel. Fusions with the same ops,
+    attributes and types (not locations) become calls of one private function
+    marked `exec.kernel`, named after its ops and a hash of its structure, so that
+    names do not depend on the order of functions.
+
+    ```mlir
+    %1 = call @exponential_add_1a2b3c4d(%x, %y) : (tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32>
+    ```
+  }];
+}
+
+def GraphSchedule : Pass<"graph-schedule", "::mlir::func::FuncOp"> {
+  let summary = "an order that keeps few bytes alive";
+  let description = [{
+    The order of instructions decides how much memory the plan needs. Among the
+    ops that are ready, the one that frees most and allocates least comes first,
+    the earlier one of equals. The new order is kept only where its peak is
+    lower than that of the old one.
+  }];
+>>>>>>> 77c0f42 (Passes from matrix products to scheduled kernels)
 }
 
 #endif // MINIGPTC_GRAPH_PASSES_TD

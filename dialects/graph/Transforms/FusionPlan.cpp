@@ -1,0 +1,273 @@
+//===- FusionPlan.cpp -----------------------------------------------------===//
+#include "dialects/graph/Transforms/FusionPlan.h"
+
+#include "dialects/graph/Transforms/FusionCost.h"
+#include "dialects/graph/Transforms/StoragePlan.h"
+
+using namespace mlir;
+using namespace minigptc::graph;
+
+namespace {
+/// Limits of a merged kernel: buffers, ops.
+constexpr size_t kMaxBuffers = 24, kMaxOps = 96;
+/// Kernels that only share an input are merged if they are that near in the
+/// program: farther ones would keep values alive.
+constexpr int64_t kMaxSiblingDistance = 64;
+/// A search for a path that visits so many kernels gives up: no merging.
+constexpr size_t kMaxVisited = 512;
+
+/// A kernel while groups are merged.
+struct Kernel {
+  SmallVector<Operation *> roots; // stored ops, in program order
+  SmallVector<Operation *> body;  // in program order, with the roots
+  llvm::SmallSetVector<Value, 8> inputs;
+  /// Inputs and roots that every reader in the body reads at its own index.
+  DenseSet<Value> sameIndex;
+  bool mergeable = false;
+};
+
+class Merger {
+public:
+  Merger(Block &block, const StoragePlan &storage) : storage(storage) {
+    int64_t position = 0;
+    for (Operation &op : block)
+      positions[&op] = position++;
+    for (Operation &op : block)
+      if (storage.isStored(&op)) {
+        kernelOf[&op] = kernels.size();
+        kernels.push_back(makeKernel({&op}));
+      }
+  }
+
+  void run() {
+    for (size_t i = 0, e = kernels.size(); i < e; ++i) {
+      if (kernels[i].mergeable)
+        for (size_t candidate : getCandidates(i))
+          tryMerge(candidate, i);
+    }
+  }
+
+  std::vector<FusionGroup> takeGroups() {
+    std::vector<FusionGroup> groups;
+    for (Kernel &kernel : kernels) {
+      if (kernel.roots.empty())
+        continue;
+      FusionGroup group;
+      group.results = getResults(kernel);
+      group.inputs.assign(kernel.inputs.begin(), kernel.inputs.end());
+      group.body = std::move(kernel.body);
+      if (!group.results.empty())
+        groups.push_back(std::move(group));
+    }
+    return groups;
+  }
+
+private:
+  static ArrayRef<int64_t> shapeOf(Value value) { return cast<RankedTensorType>(value.getType()).getShape(); }
+  static FusionKind kindOf(Operation *op) { return cast<FusibleOp>(op).getFusionKind(); }
+
+  Kernel makeKernel(SmallVector<Operation *> roots) {
+    Kernel kernel;
+    llvm::sort(roots, [&](Operation *a, Operation *b) { return positions[a] < positions[b]; });
+    kernel.roots = roots;
+    SetVector<Operation *> body(roots.begin(), roots.end());
+    for (size_t i = 0; i < body.size(); ++i)
+      for (OpOperand &use : body[i]->getOpOperands())
+        if (Operation *producer = storage.getInlined(use))
+          body.insert(producer);
+    kernel.body = body.takeVector();
+    llvm::sort(kernel.body, [&](Operation *a, Operation *b) { return positions[a] < positions[b]; });
+    collectInputs(kernel);
+    return kernel;
+  }
+
+  void collectInputs(Kernel &kernel) {
+    Value first = kernel.roots.front()->getResult(0);
+    kernel.mergeable = getNumElements(first) > 1 && llvm::all_of(kernel.roots, [&](Operation *root) {
+      FusionKind kind = kindOf(root);
+      return kind != FusionKind::reduction && kind != FusionKind::opaque && root->getNumResults() == 1 &&
+             shapeOf(root->getResult(0)) == shapeOf(first);
+    });
+    DenseSet<Operation *> inBody(kernel.body.begin(), kernel.body.end());
+    DenseSet<Operation *> atIndex(kernel.roots.begin(), kernel.roots.end()), elsewhere;
+    DenseSet<Value> readElsewhere;
+    // Readers come before what they read: an op is computed at the index of the
+    // results only, if all its readers are elementwise and so are computed.
+    for (Operation *op : llvm::reverse(kernel.body)) {
+      bool here = !elsewhere.contains(op) && atIndex.contains(op) && kindOf(op) == FusionKind::elementwise;
+      for (Value operand : op->getOperands()) {
+        Operation *producer = operand.getDefiningOp();
+        bool same = here && shapeOf(operand) == shapeOf(op->getResult(0));
+        if (producer && inBody.contains(producer))
+          (same ? atIndex : elsewhere).insert(producer);
+        else
+          kernel.inputs.insert(operand);
+        if (same)
+          kernel.sameIndex.insert(operand);
+        else
+          readElsewhere.insert(operand);
+      }
+    }
+    for (Value value : readElsewhere)
+      kernel.sameIndex.erase(value);
+  }
+
+  /// Earlier kernels that feed this one, or read what it reads, at the same index.
+  SmallVector<size_t> getCandidates(size_t index) {
+    llvm::SmallSetVector<size_t, 8> candidates;
+    int64_t position = positions[kernels[index].roots.front()];
+    for (Value input : kernels[index].inputs) {
+      if (!kernels[index].sameIndex.contains(input))
+        continue;
+      if (Operation *producer = input.getDefiningOp())
+        if (auto found = kernelOf.find(producer); found != kernelOf.end())
+          candidates.insert(found->second);
+      size_t looked = 0;
+      for (Operation *reader : input.getUsers()) {
+        if (++looked > 32)
+          break;
+        for (Operation *root : getNearRoots(reader, position))
+          candidates.insert(kernelOf[root]);
+      }
+    }
+    candidates.remove(index);
+    SmallVector<size_t> sorted(candidates.begin(), candidates.end());
+    llvm::sort(sorted);
+    return sorted;
+  }
+
+  /// Stored values near a position into which a reader is computed.
+  SmallVector<Operation *> getNearRoots(Operation *reader, int64_t position) {
+    SmallVector<Operation *> roots;
+    llvm::SmallSetVector<Operation *, 8> worklist;
+    worklist.insert(reader);
+    for (size_t i = 0; i < worklist.size() && i < 16; ++i) {
+      Operation *op = worklist[i];
+      auto found = positions.find(op);
+      if (found == positions.end() || found->second > position || found->second + kMaxSiblingDistance < position)
+        continue;
+      if (kernelOf.contains(op)) {
+        roots.push_back(op);
+        continue;
+      }
+      if (storage.isFused(op))
+        worklist.insert(op->user_begin(), op->user_end());
+    }
+    return roots;
+  }
+
+  void tryMerge(size_t from, size_t into) {
+    if (from == into || kernels[from].roots.empty() || !kernels[from].mergeable)
+      return;
+    SmallVector<Operation *> roots(kernels[from].roots);
+    llvm::append_range(roots, kernels[into].roots);
+    Kernel merged = makeKernel(roots);
+    if (!merged.mergeable || merged.body.size() > kMaxOps ||
+        merged.inputs.size() + getResults(merged).size() > kMaxBuffers || !isProfitable(from, into, merged))
+      return;
+    if (hasOuterPath(from, into) || hasOuterPath(into, from))
+      return;
+    kernels[into] = std::move(merged);
+    kernels[from] = Kernel();
+    for (Operation *root : kernels[into].roots)
+      kernelOf[root] = into;
+  }
+
+  /// Merging must save a read: of a result of one, or of an input of both.
+  bool isProfitable(size_t from, size_t into, const Kernel &merged) {
+    bool saves = false;
+    for (Operation *root : kernels[from].roots) {
+      Value value = root->getResult(0);
+      bool feeds = kernels[into].inputs.contains(value);
+      if (feeds && !kernels[into].sameIndex.contains(value))
+        return false;
+      saves |= feeds;
+    }
+    for (Operation *root : kernels[into].roots)
+      if (kernels[from].inputs.contains(root->getResult(0)) && !kernels[from].sameIndex.contains(root->getResult(0)))
+        return false;
+    for (Value input : kernels[from].inputs)
+      saves |= kernels[from].sameIndex.contains(input) && kernels[into].sameIndex.contains(input);
+    return saves;
+  }
+
+  /// The kernel that computes a value, as its roots, or the op alone.
+  ArrayRef<Operation *> nodeOf(Operation *op, SmallVector<Operation *, 1> &single) {
+    if (auto found = kernelOf.find(op); found != kernelOf.end())
+      return kernels[found->second].roots;
+    single = {op};
+    return single;
+  }
+
+  /// Whether `to` depends on `from` by way of anything else.
+  bool hasOuterPath(size_t from, size_t to) {
+    int64_t first = positions[kernels[from].roots.front()];
+    DenseSet<Operation *> visited;
+    SmallVector<Operation *> worklist;
+    auto visitInputs = [&](auto &&inputs, bool direct) {
+      for (Value input : inputs) {
+        Operation *producer = input.getDefiningOp();
+        if (!producer)
+          continue;
+        auto found = kernelOf.find(producer);
+        if (found != kernelOf.end() && found->second == from) {
+          if (!direct)
+            return true;
+          continue;
+        }
+        if (found != kernelOf.end() && found->second == to)
+          continue;
+        SmallVector<Operation *, 1> single;
+        ArrayRef<Operation *> node = nodeOf(producer, single);
+        if (positions.lookup(node.back()) > first && visited.insert(node.front()).second)
+          worklist.push_back(node.front());
+      }
+      return false;
+    };
+    if (visitInputs(kernels[to].inputs, true))
+      return true;
+    while (!worklist.empty()) {
+      if (visited.size() > kMaxVisited)
+        return true;
+      Operation *op = worklist.pop_back_val();
+      auto found = kernelOf.find(op);
+      if (found != kernelOf.end() ? visitInputs(kernels[found->second].inputs, false)
+                                  : visitInputs(op->getOperands(), false))
+        return true;
+    }
+    return false;
+  }
+
+  /// Values of the kernel that something outside of it reads.
+  SmallVector<Value> getResults(const Kernel &kernel) {
+    DenseSet<Operation *> inBody(kernel.body.begin(), kernel.body.end());
+    // An op that another kernel computes as well, reads from memory there.
+    DenseSet<Operation *> shared;
+    for (Operation *op : llvm::reverse(kernel.body))
+      if (!storage.isStored(op) && llvm::any_of(op->getUsers(), [&](Operation *user) {
+            return !inBody.contains(user) || shared.contains(user);
+          }))
+        shared.insert(op);
+    SmallVector<Value> results;
+    for (Operation *root : kernel.roots)
+      for (Value result : root->getResults())
+        if (root->getNumResults() > 1 || llvm::any_of(result.getUsers(), [&](Operation *user) {
+              return !inBody.contains(user) || shared.contains(user);
+            }))
+          results.push_back(result);
+    return results;
+  }
+
+  const StoragePlan &storage;
+  DenseMap<Operation *, int64_t> positions;
+  std::vector<Kernel> kernels; // a merged one has no roots
+  DenseMap<Operation *, size_t> kernelOf;
+};
+} // namespace
+
+std::vector<FusionGroup> minigptc::graph::planFusions(Block &block) {
+  StoragePlan storage(block);
+  Merger merger(block, storage);
+  merger.run();
+  return merger.takeGroups();
+}

@@ -1,0 +1,165 @@
+//===- StoragePlan.cpp ----------------------------------------------------===//
+#include "dialects/graph/Transforms/StoragePlan.h"
+
+#include "dialects/graph/Transforms/FusionCost.h"
+#include "dialects/graph/Transforms/GemmForm.h"
+
+using namespace mlir;
+using namespace minigptc::graph;
+
+namespace {
+/// Limits of one kernel: what it reads, and its ops.
+constexpr size_t kMaxLeaves = 16;
+constexpr int64_t kMaxOps = 64;
+/// Constants up to this size are data where a kernel does not contain them.
+constexpr double kMaxConstantBytes = 64;
+
+FusionKind getKind(Operation *op) { return cast<FusibleOp>(op).getFusionKind(); }
+
+bool isSplatConstant(Operation *op) {
+  auto constant = dyn_cast<ConstantOp>(op);
+  return constant && isa<DenseElementsAttr>(constant.getValue()) &&
+         cast<DenseElementsAttr>(constant.getValue()).isSplat();
+}
+
+double getBytes(Value value) { return getNumElements(value) * getElementBytes(value); }
+
+/// The number of inputs that a kernel of this op may have. Scalars are computed
+/// with few: a chain over all parameters (the gradient norm) would else be cut
+/// into kernels that depend on the number of layers.
+size_t getMaxLeaves(Operation *op) {
+  if (getKind(op) == FusionKind::elementwise && getNumElements(op->getResult(0)) == 1)
+    return std::max<size_t>(2, op->getNumOperands());
+  return kMaxLeaves;
+}
+} // namespace
+
+StoragePlan::StoragePlan(Block &block) {
+  classify(block);
+  for (Operation &op : block) {
+    if (!isFused(&op) || isSplatConstant(&op))
+      continue;
+    if (auto reshape = dyn_cast<ReshapeOp>(op); reshape && !getInlined(reshape->getOpOperand(0))) {
+      fused.erase(&op); // A view of what is stored anyway.
+      continue;
+    }
+    Tree tree = buildTree(&op);
+    if (getKind(&op) != FusionKind::opaque)
+      limitTree(&op, tree);
+    if (needsStorage(&op) || isCheaperStored(&op, tree))
+      stored.insert(&op);
+    trees[&op] = std::move(tree);
+  }
+}
+
+/// Which ops kernels compute, readers before what they read.
+void StoragePlan::classify(Block &block) {
+  for (Operation &op : llvm::reverse(block)) {
+    auto fusible = dyn_cast<FusibleOp>(op);
+    if (!fusible || getGemmForm(&op))
+      continue;
+    if (auto reshape = dyn_cast<ReshapeOp>(op)) {
+      // Inside a kernel only on the way from a computed to a computed value.
+      Operation *producer = reshape.getOperand().getDefiningOp();
+      bool computed = producer && isa<FusibleOp>(producer) && !getGemmForm(producer) &&
+                      getKind(producer) != FusionKind::reduction && getKind(producer) != FusionKind::opaque;
+      if (!computed || !isSplit(reshape) ||
+          llvm::any_of(op.getUses(), [&](OpOperand &use) { return readsMemory(use); }))
+        continue;
+    }
+    if (isa<ConstantOp>(op)) {
+      if (!isSplatConstant(&op))
+        continue;
+      // A large splat that is needed in memory is filled by a kernel.
+      bool needed = llvm::any_of(op.getUses(), [&](OpOperand &use) { return readsMemory(use); });
+      if (needed && getBytes(op.getResult(0)) > kMaxConstantBytes)
+        stored.insert(&op);
+    }
+    fused.insert(&op);
+  }
+}
+
+/// Whether a use reads memory, whatever the plan for the value. Ops of kind
+/// opaque compute nothing on the way, but know splats.
+bool StoragePlan::readsMemory(OpOperand &use) const {
+  Operation *user = use.getOwner();
+  if (!isFused(user))
+    return true;
+  if (getKind(user) != FusionKind::opaque)
+    return false;
+  Operation *producer = use.get().getDefiningOp();
+  return !producer || !isSplatConstant(producer) || getNumElements(use.get()) == 1;
+}
+
+bool StoragePlan::needsStorage(Operation *op) const {
+  FusionKind kind = getKind(op);
+  return kind == FusionKind::reduction || kind == FusionKind::opaque ||
+         llvm::any_of(op->getUses(), [&](OpOperand &use) { return readsMemory(use); });
+}
+
+Operation *StoragePlan::getInlined(OpOperand &use) const {
+  Operation *producer = use.get().getDefiningOp();
+  if (!producer || !isFused(producer) || readsMemory(use))
+    return nullptr;
+  return isSplatConstant(producer) || !isStored(producer) ? producer : nullptr;
+}
+
+StoragePlan::Tree StoragePlan::buildTree(Operation *op) const {
+  Tree tree;
+  tree.cost = getElementCost(op);
+  for (OpOperand &use : op->getOpOperands()) {
+    Operation *producer = getInlined(use);
+    if (!producer) {
+      tree.leaves.insert(use.get());
+      continue;
+    }
+    auto found = trees.find(producer);
+    if (found == trees.end()) {
+      ++tree.ops; // A constant.
+      continue;
+    }
+    tree.leaves.insert(found->second.leaves.begin(), found->second.leaves.end());
+    tree.cost += found->second.cost;
+    tree.ops = std::min(tree.ops + found->second.ops, 2 * kMaxOps);
+  }
+  return tree;
+}
+
+/// Stores operands, the largest tree first, until the kernel is small enough.
+void StoragePlan::limitTree(Operation *op, Tree &tree) {
+  while (tree.leaves.size() > getMaxLeaves(op) || tree.ops > kMaxOps) {
+    Operation *largest = nullptr;
+    for (OpOperand &use : op->getOpOperands()) {
+      Operation *producer = getInlined(use);
+      auto found = producer ? trees.find(producer) : trees.end();
+      if (found == trees.end() || found->second.leaves.empty())
+        continue;
+      if (!largest || found->second.ops > trees[largest].ops)
+        largest = producer;
+    }
+    if (!largest)
+      return;
+    stored.insert(largest);
+    tree = buildTree(op);
+  }
+}
+
+bool StoragePlan::isCheaperStored(Operation *op, const Tree &tree) const {
+  Value result = op->getResult(0);
+  double elements = getNumElements(result), width = getElementBytes(result), reading = 0;
+  for (Value leaf : tree.leaves) // A small operand is read from memory once.
+    reading += getElementBytes(leaf) * std::min(1.0, getNumElements(leaf) / elements);
+
+  double computing = 0, stores = tree.cost + reading + width + kLaunchCost / elements;
+  SmallPtrSet<Operation *, 4> seen;
+  for (OpOperand &use : op->getUses()) {
+    if (!seen.insert(use.getOwner()).second)
+      continue;
+    double evaluations = getEvaluations(use);
+    // Repeated computation sits outside of the inner loop as a rule.
+    double repeated = evaluations > 1 ? std::max(1.0, evaluations / 16) : evaluations;
+    computing += repeated * (tree.cost + reading);
+    stores += repeated * width;
+  }
+  return computing > stores;
+}

@@ -1,0 +1,47 @@
+//===- StoragePlan.h - which values are stored ------------------*- C++ -*-===//
+//
+// The first decision of FusionPlan.h, op by op in program order.
+//
+//===----------------------------------------------------------------------===//
+#ifndef MINIGPTC_DIALECTS_GRAPH_TRANSFORMS_STORAGEPLAN_H
+#define MINIGPTC_DIALECTS_GRAPH_TRANSFORMS_STORAGEPLAN_H
+
+#include "dialects/graph/IR/Graph.h"
+
+namespace minigptc::graph {
+
+class StoragePlan {
+public:
+  explicit StoragePlan(mlir::Block &block);
+
+  /// Computed by a kernel, its own or another's; else it stays in the block.
+  bool isFused(mlir::Operation *op) const { return fused.contains(op); }
+  /// Computed by a kernel that stores the results.
+  bool isStored(mlir::Operation *op) const { return stored.contains(op); }
+  /// The op that computes an operand inside its reader's kernel, or null where
+  /// the reader reads memory.
+  mlir::Operation *getInlined(mlir::OpOperand &use) const;
+
+private:
+  /// What a value costs that is computed where it is read: values read from
+  /// memory, and ops, a shared one counted as often as it occurs.
+  struct Tree {
+    llvm::SmallSetVector<mlir::Value, 8> leaves;
+    double cost = 0; ///< per element, without reading
+    int64_t ops = 1;
+  };
+
+  void classify(mlir::Block &block);
+  bool needsStorage(mlir::Operation *op) const;
+  bool readsMemory(mlir::OpOperand &use) const;
+  Tree buildTree(mlir::Operation *op) const;
+  void limitTree(mlir::Operation *op, Tree &tree);
+  bool isCheaperStored(mlir::Operation *op, const Tree &tree) const;
+
+  llvm::DenseSet<mlir::Operation *> fused, stored;
+  llvm::DenseMap<mlir::Operation *, Tree> trees;
+};
+
+} // namespace minigptc::graph
+
+#endif // MINIGPTC_DIALECTS_GRAPH_TRANSFORMS_STORAGEPLAN_H
