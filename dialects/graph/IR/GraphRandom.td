@@ -20,6 +20,7 @@ def Graph_FoldInOp : Graph_PureOp<"fold_in"> {
   let arguments = (ins Graph_Key:$key, Graph_IntTensor:$data);
   let results = (outs Graph_Key:$result);
   let assemblyFormat = "$key `,` $data attr-dict `:` type($data)";
+  let fusionKind = "opaque";
   let hasVerifier = 1;
 }
 

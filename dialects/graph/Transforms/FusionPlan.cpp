@@ -100,8 +100,6 @@ private:
         bool same = here && shapeOf(operand) == shapeOf(op->getResult(0));
         if (producer && inBody.contains(producer))
           (same ? atIndex : elsewhere).insert(producer);
-        else
-          kernel.inputs.insert(operand);
         if (same)
           kernel.sameIndex.insert(operand);
         else
@@ -110,6 +108,10 @@ private:
     }
     for (Value value : readElsewhere)
       kernel.sameIndex.erase(value);
+    for (Operation *op : kernel.body)
+      for (Value operand : op->getOperands())
+        if (!operand.getDefiningOp() || !inBody.contains(operand.getDefiningOp()))
+          kernel.inputs.insert(operand);
   }
 
   /// Earlier kernels that feed this one, or read what it reads, at the same index.

@@ -66,7 +66,6 @@ def GraphSimplifyFunctions : Pass<"graph-simplify-functions", "::mlir::ModuleOp"
   }];
 }
 
-<<<<<<< HEAD
 def GraphDecompose : Pass<"graph-decompose"> {
   let summary = "composite ops become primitives";
   let description = [{
@@ -84,7 +83,8 @@ def GraphDecompose : Pass<"graph-decompose"> {
     ```
   }];
   let dependentDialects = ["::minigptc::graph::GraphDialect"];
-=======
+}
+
 def GraphCanonicalizeDots : Pass<"graph-canonicalize-dots", "::mlir::func::FuncOp"> {
   let summary = "matrix products in a form that a GEMM takes";
   let description = [{
@@ -171,7 +171,6 @@ def GraphSchedule : Pass<"graph-schedule", "::mlir::func::FuncOp"> {
     the earlier one of equals. The new order is kept only where its peak is
     lower than that of the old one.
   }];
->>>>>>> 77c0f42 (Passes from matrix products to scheduled kernels)
 }
 
 #endif // MINIGPTC_GRAPH_PASSES_TD
