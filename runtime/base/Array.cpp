@@ -1,7 +1,7 @@
 #include "minigptc/runtime/Array.h"
 
-#include "runtime/base/Float16.h"
 #include "runtime/base/Memory.h"
+#include "runtime/base/Scalar.h"
 
 #include <cstring>
 #include <limits>
@@ -30,28 +30,10 @@ Array::Array(TensorType type) : Array(uninitialized(std::move(type))) {
     std::memset(data(), 0, type_.numBytes());
 }
 
-template <typename T> static double load(const std::byte *data) {
-  T value;
-  std::memcpy(&value, data, sizeof(T));
-  return double(value);
-}
-
 double Array::scalar() const {
   if (!valid() || type_.numElements() != 1)
     return std::numeric_limits<double>::quiet_NaN();
-  switch (type_.dtype) {
-  case DType::f64: return load<double>(data());
-  case DType::f32: return load<float>(data());
-  case DType::bf16: return runtime::bf16ToFloat(uint16_t(load<uint16_t>(data())));
-  case DType::f16: return runtime::f16ToFloat(uint16_t(load<uint16_t>(data())));
-  case DType::i64: return load<int64_t>(data());
-  case DType::i32: return load<int32_t>(data());
-  case DType::i8: return load<int8_t>(data());
-  case DType::i1: return load<uint8_t>(data()) != 0;
-  case DType::u64: return load<uint64_t>(data());
-  case DType::u32: return load<uint32_t>(data());
-  }
-  return std::numeric_limits<double>::quiet_NaN();
+  return runtime::loadScalar(type_.dtype, data());
 }
 
 Array Array::clone() const {

@@ -16,7 +16,7 @@
 //   ... build the fb::Artifact table with these, builder.Finish(...)
 //   std::vector<std::byte> file = assembleArtifact(metadata, blobs);
 //
-// Reading is `loadArtifact` in Verifier.h, which trusts nothing.
+// Reading is `readArtifact` in ArtifactReader.h, which trusts nothing.
 //
 //===----------------------------------------------------------------------===//
 #ifndef MINIGPTC_RUNTIME_EXEC_ARTIFACT_H

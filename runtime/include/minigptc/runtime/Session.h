@@ -15,6 +15,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace minigptc::runtime {
@@ -39,8 +40,18 @@ struct EntryInfo {
 
 /// Where a value that is not finite first appeared.
 struct NonFiniteReport {
-  std::string instruction; ///< "launch fused_exp_…", output number
+  std::string instruction; ///< "launch fused_exp_…, output 0", or "input state.count"
   std::string place;       ///< FILE:LINE of the user's program
+};
+
+/// An instruction that has run; see Session::profile.
+struct InstructionEvent {
+  std::string_view kind;  ///< "launch", "gemm", "copy", "scalars"
+  std::string_view name;  ///< of the kernel or scalar program; else empty
+  std::string_view block; ///< that it belongs to
+  std::string place;      ///< FILE:LINE of the user's program
+  int64_t startNanoseconds = 0, endNanoseconds = 0; ///< of the steady clock
+  double flops = 0, bytes = 0; ///< what the work comes to
 };
 
 /// A loaded program. Movable; one thread at a time may call `run`.
@@ -58,16 +69,27 @@ public:
   /// The program's JSON metadata.
   const std::string &metadata() const;
 
+  /// The device that it runs on: "2 threads of AMD EPYC …".
+  const std::string &deviceName() const;
+  int threads() const;
+
   /// Runs an entry function. `inputs` is matched by path and checked (missing,
   /// surplus, wrong type, index out of bound). Inputs that the entry donates are
-  /// overwritten if `inputs` holds their only reference, else copied first.
+  /// overwritten if `inputs` holds their only reference, else copied first. An entry
+  /// that donates nothing gives `cancelled` when the user interrupts the process;
+  /// one that donates runs to its end, so that the state stays whole.
   StatusOr<ArrayTree> run(std::string_view entry, ArrayTree inputs);
   /// Flat form: arrays in the order of `EntryInfo::inputs`.
   StatusOr<std::vector<Array>> run(std::string_view entry, std::vector<Array> inputs);
 
   /// Runs the entry once more, checking each instruction's float outputs; inputs
-  /// are not changed. Empty report if all are finite.
+  /// are not changed. Empty report if all are finite. Masks hold −inf and end as zeros:
+  /// it is reported only where there is neither NaN nor +inf.
   StatusOr<NonFiniteReport> findNonFinite(std::string_view entry, std::vector<Array> inputs);
+
+  /// Calls `callback` after each instruction of the runs to come; empty: no more. The
+  /// event's views hold during the callback.
+  void profile(std::function<void(const InstructionEvent &)> callback);
 
 private:
   struct Impl;

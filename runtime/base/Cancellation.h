@@ -1,0 +1,26 @@
+//===- Cancellation.h - the user asks the process to stop -------*- C++ -*-===//
+//
+//   cancelOnSignals();                      // Ctrl-C, SIGTERM
+//   while (step < steps && !cancellationRequested()) ...
+//
+// One flag for the process. Work ends at the next point where its state is whole: the
+// training loop between two steps, an entry function without donated inputs between
+// two instructions. The second signal of a kind ends the process at once.
+//
+//===----------------------------------------------------------------------===//
+#ifndef MINIGPTC_RUNTIME_BASE_CANCELLATION_H
+#define MINIGPTC_RUNTIME_BASE_CANCELLATION_H
+
+namespace minigptc::runtime {
+
+bool cancellationRequested();
+/// Safe from any thread and from signal handlers.
+void requestCancellation();
+/// Forgets a request (an application that goes on; tests).
+void clearCancellation();
+/// SIGINT and SIGTERM request cancellation once; the next of the kind has its usual effect.
+void cancelOnSignals();
+
+} // namespace minigptc::runtime
+
+#endif // MINIGPTC_RUNTIME_BASE_CANCELLATION_H

@@ -1,0 +1,118 @@
+#include "runtime/base/ThreadPool.h"
+
+#include <algorithm>
+#include <chrono>
+#include <sched.h>
+#include <system_error>
+
+namespace minigptc::runtime {
+namespace {
+
+thread_local bool insideTask = false;
+
+void pauseCpu() {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#else
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+#endif
+}
+
+/// Spins until `ready()` or the time is over; says which.
+template <typename Ready> bool spinUntil(int microseconds, Ready ready) {
+  using Clock = std::chrono::steady_clock;
+  Clock::time_point end = Clock::now() + std::chrono::microseconds(microseconds);
+  do {
+    for (int i = 0; i < 32; ++i) {
+      if (ready())
+        return true;
+      pauseCpu();
+    }
+  } while (Clock::now() < end);
+  return ready();
+}
+
+} // namespace
+
+int availableCores() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  if (sched_getaffinity(0, sizeof(set), &set) == 0 && CPU_COUNT(&set) > 0)
+    return CPU_COUNT(&set);
+  return std::max(1, int(std::thread::hardware_concurrency()));
+}
+
+ThreadPool::ThreadPool(int threads) {
+  int cores = availableCores();
+  if (threads <= 0)
+    threads = cores;
+  // Spinning takes the core away from those that work, if there are too few cores.
+  spinMicroseconds_ = threads <= cores ? 50 : 0;
+  workers_.reserve(threads - 1);
+  for (int i = 1; i < threads; ++i) {
+    try {
+      workers_.emplace_back([this] { workerLoop(); });
+    } catch (const std::system_error &) {
+      break; // the system gives no more threads: the results are the same with fewer
+    }
+  }
+}
+
+ThreadPool::~ThreadPool() {
+  stop_ = true;
+  ++generation_;
+  generation_.notify_all();
+  for (std::thread &worker : workers_)
+    worker.join();
+}
+
+void ThreadPool::runErased(int64_t tasks, Function function, void *context) {
+  if (tasks <= 1 || workers_.empty() || insideTask) {
+    for (int64_t task = 0; task < tasks; ++task)
+      function(context, task);
+    return;
+  }
+  std::lock_guard lock(oneJob_);
+  function_ = function;
+  context_ = context;
+  tasks_ = tasks;
+  next_.store(0, std::memory_order_relaxed);
+  open_ = true;
+  ++generation_;
+  generation_.notify_all();
+  insideTask = true;
+  work();
+  insideTask = false;
+  // All tasks are taken. A worker that comes inside from now on sees a closed job and
+  // touches nothing; those inside finish what they took. (All these are sequentially
+  // consistent: either we see it inside, or it sees the job closed.)
+  open_ = false;
+  if (!spinUntil(spinMicroseconds_, [&] { return inside_ == 0; }))
+    for (int count; (count = inside_) != 0;)
+      inside_.wait(count);
+}
+
+void ThreadPool::work() {
+  for (int64_t task; (task = next_.fetch_add(1, std::memory_order_relaxed)) < tasks_;)
+    function_(context_, task);
+}
+
+void ThreadPool::awaitChange(uint32_t seen) {
+  if (!spinUntil(spinMicroseconds_, [&] { return generation_ != seen; }))
+    generation_.wait(seen);
+}
+
+void ThreadPool::workerLoop() {
+  insideTask = true;
+  for (uint32_t seen = 0; !stop_;) {
+    awaitChange(seen);
+    seen = generation_;
+    ++inside_;
+    if (open_)
+      work();
+    if (--inside_ == 0)
+      inside_.notify_one();
+  }
+}
+
+} // namespace minigptc::runtime

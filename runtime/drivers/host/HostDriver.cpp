@@ -1,0 +1,173 @@
+#include "runtime/drivers/host/HostDriver.h"
+
+#include "runtime/base/Cpu.h"
+#include "runtime/base/Log.h"
+#include "runtime/base/Memory.h"
+#include "runtime/base/ThreadPool.h"
+#include "runtime/drivers/host/HostGemm.h"
+#include "runtime/drivers/host/SharedObject.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace minigptc::runtime {
+namespace {
+
+class HostBuffer final : public Buffer {
+public:
+  HostBuffer(std::shared_ptr<std::byte[]> block, uint64_t size)
+      : block_(std::move(block)), size_(size) {}
+  std::byte *data() override { return block_.get(); }
+  uint64_t size() const override { return size_; }
+
+private:
+  std::shared_ptr<std::byte[]> block_;
+  uint64_t size_;
+};
+
+using Kernel = void (*)(void *const *buffers, int64_t begin, int64_t end);
+
+class HostExecutable final : public Executable {
+public:
+  HostExecutable(SharedObject object, std::vector<Kernel> kernels)
+      : object_(std::move(object)), kernels_(std::move(kernels)) {}
+  size_t kernels() const override { return kernels_.size(); }
+  Kernel kernel(uint32_t number) const { return kernels_[number]; }
+
+private:
+  SharedObject object_; // keeps the code mapped
+  std::vector<Kernel> kernels_;
+};
+
+/// Work is done when a call returns, so every event is past.
+class HostEvent final : public Event {
+public:
+  bool reached() const override { return true; }
+  Status wait() override { return {}; }
+};
+
+class HostQueue final : public Queue {
+public:
+  explicit HostQueue(ThreadPool &pool) : pool_(pool) {}
+
+  Status launch(const Executable &executable, const Launch &launch) override {
+    const auto &code = static_cast<const HostExecutable &>(executable);
+    if (launch.kernel >= code.kernels() || launch.items < 0 || launch.grain < 1)
+      return Status(StatusCode::invalidArgument, "a launch of no kernel, or of no sensible size");
+    Kernel kernel = code.kernel(launch.kernel);
+    int64_t tasks = launch.items / launch.grain + (launch.items % launch.grain != 0);
+    pool_.run(tasks, [&](int64_t task) {
+      int64_t begin = task * launch.grain;
+      kernel(launch.buffers.data(), begin, begin + std::min(launch.grain, launch.items - begin));
+    });
+    return {};
+  }
+
+  Status gemm(const GemmProblem &problem, const void *lhs, const void *rhs, void *out) override {
+    return hostGemm(problem, lhs, rhs, out, pool_);
+  }
+
+  Status copy(void *target, const void *source, uint64_t bytes) override {
+    constexpr uint64_t piece = 1 << 20;
+    auto *to = static_cast<std::byte *>(target);
+    auto *from = static_cast<const std::byte *>(source);
+    if (to < from + bytes && from < to + bytes) {
+      if (to != from)
+        std::memmove(to, from, bytes);
+      return {};
+    }
+    pool_.run(int64_t((bytes + piece - 1) / piece), [&](int64_t task) {
+      uint64_t begin = uint64_t(task) * piece;
+      std::memcpy(to + begin, from + begin, std::min(piece, bytes - begin));
+    });
+    return {};
+  }
+
+  StatusOr<std::unique_ptr<Event>> record() override {
+    return std::unique_ptr<Event>(std::make_unique<HostEvent>());
+  }
+  Status waitFor(Event &event) override { return event.wait(); }
+  Status synchronize() override { return {}; }
+
+private:
+  ThreadPool &pool_;
+};
+
+class HostDevice final : public Device {
+public:
+  explicit HostDevice(const DeviceOptions &options) : pool_(options.threads) {
+    int threads = pool_.threads();
+    info_ = {"host", std::to_string(threads) + (threads == 1 ? " thread of " : " threads of ") + cpuName(),
+             threads, /*sharesHostMemory=*/true};
+  }
+  const DeviceInfo &info() const override { return info_; }
+
+  StatusOr<std::unique_ptr<Buffer>> allocate(uint64_t bytes) override {
+    std::shared_ptr<std::byte[]> block = allocateAligned(bytes);
+    if (!block)
+      return Status(StatusCode::resourceExhausted,
+                    "no memory for a block of " + std::to_string(bytes) + " bytes");
+    return std::unique_ptr<Buffer>(std::make_unique<HostBuffer>(std::move(block), bytes));
+  }
+
+  StatusOr<std::unique_ptr<Executable>> load(std::span<const std::byte> code,
+                                             const std::vector<std::string> &names) override {
+    StatusOr<SharedObject> object = SharedObject::load(code);
+    if (!object)
+      return object.status();
+    std::vector<Kernel> kernels;
+    for (const std::string &name : names) {
+      void *symbol = object->find(name);
+      if (!symbol)
+        return Status(StatusCode::dataLoss, "the code has no kernel " + quoted(name));
+      kernels.push_back(reinterpret_cast<Kernel>(symbol));
+    }
+    return std::unique_ptr<Executable>(
+        std::make_unique<HostExecutable>(std::move(*object), std::move(kernels)));
+  }
+
+  StatusOr<std::unique_ptr<Queue>> createQueue() override {
+    return std::unique_ptr<Queue>(std::make_unique<HostQueue>(pool_));
+  }
+
+  Status upload(void *target, std::span<const std::byte> source) override {
+    if (!source.empty())
+      std::memcpy(target, source.data(), source.size());
+    return {};
+  }
+  Status download(std::span<std::byte> target, const void *source) override {
+    if (!target.empty())
+      std::memcpy(target.data(), source, target.size());
+    return {};
+  }
+
+private:
+  ThreadPool pool_;
+  DeviceInfo info_;
+};
+
+class HostDriver final : public Driver {
+public:
+  std::string_view name() const override { return "host"; }
+  StatusOr<int> countDevices() const override { return 1; }
+  StatusOr<std::unique_ptr<Device>> open(int index, const DeviceOptions &options) const override {
+    if (index != 0)
+      return Status(StatusCode::notFound,
+                    "the host driver has device 0 only, not " + std::to_string(index));
+    if (options.threads < 0 || options.threads > kMaxThreads)
+      return Status(StatusCode::invalidArgument,
+                    "a device of " + std::to_string(options.threads) + " threads")
+          .withHelp("0 (all cores) to " + std::to_string(kMaxThreads));
+    checkGemmSplits();
+    return std::unique_ptr<Device>(std::make_unique<HostDevice>(options));
+  }
+
+private:
+  static constexpr int kMaxThreads = 1024;
+};
+
+} // namespace
+
+std::unique_ptr<const Driver> createHostDriver() { return std::make_unique<HostDriver>(); }
+
+} // namespace minigptc::runtime

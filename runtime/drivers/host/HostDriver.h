@@ -1,0 +1,20 @@
+//===- HostDriver.h - this machine's cores as a device ----------*- C++ -*-===//
+//
+// Device 0 is this process's cores, or as many threads as its options say. Kernels are
+// machine code from an ELF shared object, matrix products are BLIS, memory is the host's.
+// Queues work on the caller's thread and the device's pool, and are done when a call
+// returns.
+//
+//===----------------------------------------------------------------------===//
+#ifndef MINIGPTC_RUNTIME_DRIVERS_HOST_HOSTDRIVER_H
+#define MINIGPTC_RUNTIME_DRIVERS_HOST_HOSTDRIVER_H
+
+#include "runtime/hal/Driver.h"
+
+namespace minigptc::runtime {
+
+std::unique_ptr<const Driver> createHostDriver();
+
+} // namespace minigptc::runtime
+
+#endif // MINIGPTC_RUNTIME_DRIVERS_HOST_HOSTDRIVER_H

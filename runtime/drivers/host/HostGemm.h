@@ -1,0 +1,38 @@
+//===- HostGemm.h - matrix products by BLIS ---------------------*- C++ -*-===//
+//
+// A product is cut into panels along the larger of M and N, in sizes that depend on the
+// shape only; each panel of each batch member is one task and one serial call of BLIS,
+// with its path for small matrices switched off. K is never cut. So results are the same
+// bits for any number of threads; and since BLIS then gives an element the same bits in
+// whatever panel it lies, for any other cut too.
+//
+//===----------------------------------------------------------------------===//
+#ifndef MINIGPTC_RUNTIME_DRIVERS_HOST_HOSTGEMM_H
+#define MINIGPTC_RUNTIME_DRIVERS_HOST_HOSTGEMM_H
+
+#include "minigptc/runtime/Status.h"
+#include "runtime/base/ThreadPool.h"
+#include "runtime/hal/Gemm.h"
+
+namespace minigptc::runtime {
+
+/// How one member of the batch is cut: `panels` panels of `size` rows or columns of C,
+/// the last one smaller.
+struct GemmCut {
+  bool alongRows = true;
+  int64_t size = 0, panels = 1;
+};
+GemmCut cutGemm(int64_t m, int64_t n, int64_t k);
+
+/// See GemmProblem for what must hold.
+Status hostGemm(const GemmProblem &problem, const void *lhs, const void *rhs, void *out,
+                ThreadPool &pool);
+
+/// Checks once per process, in well under 5 ms, that this machine's BLIS gives the same
+/// bits for whole and cut products; warns if not (then another mesh may give other
+/// rounding; another number of threads still does not). Says whether it does.
+bool checkGemmSplits();
+
+} // namespace minigptc::runtime
+
+#endif // MINIGPTC_RUNTIME_DRIVERS_HOST_HOSTGEMM_H

@@ -1,0 +1,373 @@
+#include "runtime/exec/ArtifactReader.h"
+
+#include "runtime/base/Cpu.h"
+#include "runtime/base/Log.h"
+#include "runtime/base/Memory.h"
+#include "runtime/base/Scalar.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <new>
+#include <set>
+
+namespace minigptc::runtime {
+
+Status invalidArtifact(const std::string &what) {
+  return Status(StatusCode::dataLoss, "not a valid artifact: " + what);
+}
+
+StatusOr<TensorType> readType(const fb::TensorType *type) {
+  TensorType result;
+  if (!type || type->element() > fb::ElementType::MAX)
+    return invalidArtifact("an unknown element type");
+  result.dtype = DType(type->element());
+  if (type->shape()) {
+    if (type->shape()->size() > kMaxRank)
+      return invalidArtifact("a tensor of too many dimensions");
+    result.shape.assign(type->shape()->begin(), type->shape()->end());
+  }
+  uint64_t bytes = sizeOf(result.dtype);
+  for (int64_t size : result.shape)
+    if (size < 0 || __builtin_mul_overflow(bytes, uint64_t(size), &bytes) || bytes > kMaxBytes)
+      return invalidArtifact("a tensor of no sensible size");
+  return result;
+}
+
+const Entry *Program::findEntry(std::string_view name) const {
+  for (const Entry &entry : entries)
+    if (entry.name == name)
+      return &entry;
+  return nullptr;
+}
+
+std::string Program::placeOf(uint32_t location) const {
+  if (location >= locations.size())
+    return "";
+  return std::string(locations[location].file) + ":" + std::to_string(locations[location].line);
+}
+
+namespace {
+
+std::string_view viewOf(const flatbuffers::String *text) {
+  return text ? std::string_view(text->data(), text->size()) : std::string_view();
+}
+
+/// Elements of a vector that may be absent. Those of vectors of tables are pointers.
+template <typename T> uint32_t sizeOfVector(const flatbuffers::Vector<T> *vector) {
+  return vector ? vector->size() : 0;
+}
+
+/// Fills a Program from verified FlatBuffers, table by table.
+class Reader {
+public:
+  Reader(const fb::Artifact &table, std::span<const std::byte> blobs, Program &program)
+      : table_(table), blobs_(blobs), program_(program) {}
+
+  Status read() {
+    program_.compiler = viewOf(table_.compiler());
+    program_.metadata = viewOf(table_.metadata());
+    MINIGPTC_RETURN_IF_ERROR(readTarget());
+    MINIGPTC_RETURN_IF_ERROR(readBlobs());
+    MINIGPTC_RETURN_IF_ERROR(readLocations());
+    MINIGPTC_RETURN_IF_ERROR(readKernels());
+    for (uint32_t i = 0; i < sizeOfVector(table_.gemms()); ++i) {
+      StatusOr<GemmInfo> gemm = readGemm(*table_.gemms()->Get(i));
+      if (!gemm)
+        return gemm.status();
+      program_.gemms.push_back(std::move(*gemm));
+    }
+    MINIGPTC_RETURN_IF_ERROR(readHostPrograms());
+    MINIGPTC_RETURN_IF_ERROR(readBlocks());
+    for (const Block &block : program_.blocks)
+      MINIGPTC_RETURN_IF_ERROR(checkBlock(program_, block));
+    MINIGPTC_RETURN_IF_ERROR(checkCalls(program_));
+    MINIGPTC_RETURN_IF_ERROR(readEntries());
+    return readMemory();
+  }
+
+private:
+  Status readTarget() {
+    if (!table_.target())
+      return invalidArtifact("no target");
+    program_.triple = viewOf(table_.target()->triple());
+    for (uint32_t i = 0; i < sizeOfVector(table_.target()->features()); ++i)
+      program_.features.push_back(viewOf(table_.target()->features()->Get(i)));
+    return {};
+  }
+
+  StatusOr<std::span<const std::byte>> readBlob(const fb::Blob *blob) {
+    if (!blob)
+      return std::span<const std::byte>();
+    if (blob->offset() > blobs_.size() || blob->size() > blobs_.size() - blob->offset())
+      return invalidArtifact("a blob lies outside of the file");
+    if (blob->offset() % kBufferAlignment)
+      return invalidArtifact("a blob is not aligned");
+    return blobs_.subspan(blob->offset(), blob->size());
+  }
+
+  Status readBlobs() {
+    StatusOr<std::span<const std::byte>> code = readBlob(table_.code());
+    if (!code)
+      return code.status();
+    program_.code = *code;
+    for (uint32_t i = 0; i < sizeOfVector(table_.constants()); ++i) {
+      StatusOr<std::span<const std::byte>> constant = readBlob(table_.constants()->Get(i));
+      if (!constant)
+        return constant.status();
+      program_.constants.push_back(*constant);
+    }
+    return {};
+  }
+
+  Status readLocations() {
+    uint32_t count = sizeOfVector(table_.locations());
+    for (uint32_t i = 0; i < count; ++i) {
+      const fb::Location &location = *table_.locations()->Get(i);
+      if (location.caller() < -1 || (location.caller() >= 0 && uint32_t(location.caller()) >= count))
+        return invalidArtifact("a location's caller is not there");
+      program_.locations.push_back({viewOf(location.file()), location.line(), location.column(),
+                                    location.caller() < 0 ? kNoLocation
+                                                          : uint32_t(location.caller())});
+    }
+    return {};
+  }
+
+  Status readTypes(const flatbuffers::Vector<flatbuffers::Offset<fb::TensorType>> *from,
+                   std::vector<TensorType> &to) {
+    for (uint32_t i = 0; i < sizeOfVector(from); ++i) {
+      StatusOr<TensorType> type = readType(from->Get(i));
+      if (!type)
+        return type.status();
+      to.push_back(std::move(*type));
+    }
+    return {};
+  }
+
+  Status readKernels() {
+    for (uint32_t i = 0; i < sizeOfVector(table_.kernels()); ++i) {
+      const fb::Kernel &from = *table_.kernels()->Get(i);
+      KernelInfo kernel{viewOf(from.symbol()), from.items(), from.grain(), {}, {}, from.flops(), from.bytes()};
+      if (kernel.symbol.empty() || kernel.symbol.find('\0') != std::string_view::npos)
+        return invalidArtifact("kernel " + std::to_string(i) + " has no name");
+      if (kernel.items < 0 || uint64_t(kernel.items) > kMaxBytes || kernel.grain < 1)
+        return invalidArtifact("kernel " + quoted(kernel.symbol) + " has no sensible size");
+      MINIGPTC_RETURN_IF_ERROR(readTypes(from.inputs(), kernel.inputs));
+      MINIGPTC_RETURN_IF_ERROR(readTypes(from.outputs(), kernel.outputs));
+      program_.kernels.push_back(std::move(kernel));
+    }
+    if (!program_.kernels.empty() && program_.code.empty())
+      return invalidArtifact("kernels without code");
+    return {};
+  }
+
+  Status readDTypes(const flatbuffers::Vector<fb::ElementType> *from, std::vector<DType> &to) {
+    for (uint32_t i = 0; i < sizeOfVector(from); ++i) {
+      if (from->Get(i) > fb::ElementType::MAX)
+        return invalidArtifact("an unknown element type");
+      to.push_back(DType(from->Get(i)));
+    }
+    return {};
+  }
+
+  Status readHostPrograms() {
+    for (uint32_t i = 0; i < sizeOfVector(table_.host_programs()); ++i) {
+      const fb::HostProgram &from = *table_.host_programs()->Get(i);
+      HostProgram program;
+      program.name = viewOf(from.name());
+      if (from.instructions())
+        for (const fb::ScalarInstruction *instruction : *from.instructions())
+          program.instructions.push_back(*instruction);
+      if (from.results())
+        program.results.assign(from.results()->begin(), from.results()->end());
+      MINIGPTC_RETURN_IF_ERROR(readDTypes(from.input_types(), program.inputTypes));
+      MINIGPTC_RETURN_IF_ERROR(readDTypes(from.result_types(), program.resultTypes));
+      if (Status status = program.check(); !status)
+        return invalidArtifact(status.message());
+      program_.hostPrograms.push_back(std::move(program));
+    }
+    return {};
+  }
+
+  Status readBlock(const fb::Block &from, Block &block) {
+    block.name = viewOf(from.name());
+    block.numInputs = from.num_inputs();
+    block.frameSize = from.frame_size();
+    if (from.arguments())
+      block.arguments.assign(from.arguments()->begin(), from.arguments()->end());
+    for (uint32_t i = 0; i < sizeOfVector(from.operands()); ++i) {
+      uint32_t number = from.operands()->Get(i);
+      if (number >= sizeOfVector(from.buffers()))
+        return invalidArtifact("block " + quoted(block.name) + ": an operand is no buffer of it");
+      const fb::Buffer &buffer = *from.buffers()->Get(number);
+      block.operands.push_back({buffer.kind(), buffer.index(), buffer.offset(), buffer.size()});
+    }
+    if (from.instructions())
+      for (const fb::Instruction *i : *from.instructions())
+        block.instructions.push_back({i->opcode(), i->target(), i->first_operand(), i->num_inputs(),
+                                      i->num_outputs(), i->location(), i->frame()});
+    return {};
+  }
+
+  Status readBlocks() {
+    for (uint32_t i = 0; i < sizeOfVector(table_.blocks()); ++i) {
+      Block &block = program_.blocks.emplace_back();
+      MINIGPTC_RETURN_IF_ERROR(readBlock(*table_.blocks()->Get(i), block));
+    }
+    return {};
+  }
+
+  Status readParameters(const flatbuffers::Vector<flatbuffers::Offset<fb::Parameter>> *from,
+                        std::string_view entry, std::vector<ParameterDecl> &to) {
+    std::set<std::string_view> names;
+    for (uint32_t i = 0; i < sizeOfVector(from); ++i) {
+      const fb::Parameter &parameter = *from->Get(i);
+      StatusOr<TensorType> type = readType(parameter.type());
+      if (!type)
+        return type.status();
+      ParameterDecl decl{viewOf(parameter.name()), std::move(*type), parameter.donated_to(),
+                         parameter.index_bound()};
+      if (!names.insert(decl.name).second)
+        return invalidArtifact("entry " + quoted(entry) + " has two parameters " + quoted(decl.name));
+      if (decl.indexBound < 0 || (decl.indexBound > 0 && !isInteger(decl.type.dtype)))
+        return invalidArtifact("the bound of " + quoted(decl.name) + " makes no sense");
+      to.push_back(std::move(decl));
+    }
+    return {};
+  }
+
+  /// Every output has at most one donor, of its type.
+  Status checkDonations(Entry &entry) {
+    std::vector<bool> taken(entry.outputs.size());
+    for (const ParameterDecl &input : entry.inputs) {
+      if (input.donatedTo == -1)
+        continue;
+      if (input.donatedTo < -1 || size_t(input.donatedTo) >= entry.outputs.size() ||
+          taken[input.donatedTo] || entry.outputs[input.donatedTo].type != input.type)
+        return invalidArtifact("entry " + quoted(entry.name) + " donates " + quoted(input.name) +
+                               " to an output that cannot have it");
+      taken[input.donatedTo] = true;
+      entry.donates = true;
+    }
+    return {};
+  }
+
+  Status readEntries() {
+    if (sizeOfVector(table_.entries()) > kMaxEntries)
+      return invalidArtifact("too many entry functions");
+    for (uint32_t i = 0; i < sizeOfVector(table_.entries()); ++i) {
+      const fb::Entry &from = *table_.entries()->Get(i);
+      Entry entry;
+      entry.name = viewOf(from.name());
+      entry.block = from.block();
+      if (entry.name.empty() || program_.findEntry(entry.name))
+        return invalidArtifact("an entry function without a name of its own");
+      if (entry.block >= program_.blocks.size())
+        return invalidArtifact("entry " + quoted(entry.name) + " names a block that is not there");
+      MINIGPTC_RETURN_IF_ERROR(readParameters(from.inputs(), entry.name, entry.inputs));
+      MINIGPTC_RETURN_IF_ERROR(readParameters(from.outputs(), entry.name, entry.outputs));
+      MINIGPTC_RETURN_IF_ERROR(checkArguments(entry));
+      MINIGPTC_RETURN_IF_ERROR(checkDonations(entry));
+      program_.entries.push_back(std::move(entry));
+    }
+    return {};
+  }
+
+  /// The entry's tensors are its block's arguments.
+  Status checkArguments(const Entry &entry) {
+    const Block &block = program_.blocks[entry.block];
+    std::vector<const ParameterDecl *> parameters;
+    for (const ParameterDecl &input : entry.inputs)
+      parameters.push_back(&input);
+    for (const ParameterDecl &output : entry.outputs)
+      parameters.push_back(&output);
+    if (block.numInputs != entry.inputs.size() || block.arguments.size() != parameters.size())
+      return invalidArtifact("entry " + quoted(entry.name) + " and its block differ in arguments");
+    for (size_t i = 0; i < parameters.size(); ++i)
+      if (block.arguments[i] != uint64_t(parameters[i]->type.numBytes()))
+        return invalidArtifact("entry " + quoted(entry.name) + ": " + quoted(parameters[i]->name) +
+                               " and the block's argument differ in size");
+    return {};
+  }
+
+  Status readMemory() {
+    for (uint32_t i = 0; i < sizeOfVector(table_.memory()); ++i) {
+      const fb::MemoryReport &from = *table_.memory()->Get(i);
+      MemoryReport report{viewOf(from.entry()), {}, from.total()};
+      for (uint32_t k = 0; k < sizeOfVector(from.items()); ++k) {
+        const fb::PeakItem &item = *from.items()->Get(k);
+        report.items.push_back({viewOf(item.tensor()), item.bytes(), item.location()});
+      }
+      program_.memory.push_back(std::move(report));
+    }
+    return {};
+  }
+
+  static constexpr uint32_t kMaxEntries = 1000;
+
+  const fb::Artifact &table_;
+  std::span<const std::byte> blobs_;
+  Program &program_;
+};
+
+/// FlatBuffers' own check. Tables may be shared, so that their number has no bound in
+/// the file's size; but sensible files have less than one in four bytes.
+bool verifyTables(std::span<const std::byte> metadata) {
+  if (metadata.size() >= FLATBUFFERS_MAX_BUFFER_SIZE)
+    return false;
+  flatbuffers::Verifier::Options options;
+  options.max_depth = 16;
+  options.max_tables = flatbuffers::uoffset_t(metadata.size() / 4 + 1000);
+  flatbuffers::Verifier verifier(reinterpret_cast<const uint8_t *>(metadata.data()),
+                                 metadata.size(), options);
+  return fb::VerifyArtifactBuffer(verifier);
+}
+
+StatusOr<Program> readWhole(std::span<const std::byte> bytes) {
+  StatusOr<ArtifactHeader> header = checkArtifactHeader(bytes);
+  if (!header)
+    return header.status();
+  std::shared_ptr<std::byte[]> image = allocateAligned(bytes.size());
+  if (!image)
+    throw std::bad_alloc();
+  std::memcpy(image.get(), bytes.data(), bytes.size());
+  auto metadata = std::span<const std::byte>(image.get(), bytes.size())
+                      .subspan(sizeof(ArtifactHeader), header->metadataSize);
+  if (!verifyTables(metadata))
+    return invalidArtifact("its tables are malformed");
+  Program program;
+  auto blobs = std::span<const std::byte>(image.get() + header->blobsOffset, header->blobsSize);
+  program.image = image;
+  MINIGPTC_RETURN_IF_ERROR(Reader(*fb::GetArtifact(metadata.data()), blobs, program).read());
+  return program;
+}
+
+} // namespace
+
+StatusOr<Program> readArtifact(std::span<const std::byte> bytes) {
+  try {
+    return readWhole(bytes);
+  } catch (const std::bad_alloc &) {
+    return Status(StatusCode::resourceExhausted, "not enough memory to load the artifact");
+  }
+}
+
+Status checkTarget(const Program &program) {
+  auto cpuOf = [](std::string_view triple) { return triple.substr(0, triple.find('-')); };
+  if (cpuOf(program.triple) != cpuOf(hostTriple()))
+    return Status(StatusCode::failedPrecondition, "the artifact is for " + quoted(program.triple) +
+                                                      ", this machine is " +
+                                                      quoted(hostTriple()))
+        .withHelp("compile it on this machine");
+  std::string missing;
+  for (std::string_view feature : program.features)
+    if (std::ranges::find(hostCpuFeatures(), feature) == hostCpuFeatures().end())
+      missing += (missing.empty() ? "" : ", ") + quoted(feature);
+  if (missing.empty())
+    return {};
+  return Status(StatusCode::failedPrecondition,
+                "the artifact is for another CPU: this one (" + cpuName() + ") has no " + missing)
+      .withHelp("compile it on this machine");
+}
+
+} // namespace minigptc::runtime

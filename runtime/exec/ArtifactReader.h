@@ -1,0 +1,46 @@
+//===- ArtifactReader.h - from untrusted bytes to a Program -----*- C++ -*-===//
+//
+//   StatusOr<Program> program = readArtifact(bytes);
+//
+// The bytes may be anything. A program that comes out keeps the promises of Program.h;
+// whether its machine code does what its kernels declare, nobody can check: run only
+// artifacts from whom you trust. The code is not loaded here.
+//
+//===----------------------------------------------------------------------===//
+#ifndef MINIGPTC_RUNTIME_EXEC_ARTIFACTREADER_H
+#define MINIGPTC_RUNTIME_EXEC_ARTIFACTREADER_H
+
+#include "minigptc/runtime/Status.h"
+#include "runtime/exec/Artifact.h"
+#include "runtime/exec/Program.h"
+
+namespace minigptc::runtime {
+
+/// Copies the bytes; the program refers to the copy.
+StatusOr<Program> readArtifact(std::span<const std::byte> bytes);
+
+/// The first step: magic, version, sizes, hashes.
+StatusOr<ArtifactHeader> checkArtifactHeader(std::span<const std::byte> bytes);
+
+/// Whether this machine can run the program's code: kind of CPU and features.
+Status checkTarget(const Program &program);
+
+// The parts of `readArtifact`.
+
+/// Bounds that every type and size of an artifact keeps; far above any real one.
+inline constexpr uint64_t kMaxBytes = uint64_t(1) << 46;
+inline constexpr size_t kMaxRank = 16;
+
+/// dataLoss: "not a valid artifact: WHAT".
+Status invalidArtifact(const std::string &what);
+
+StatusOr<TensorType> readType(const fb::TensorType *type);
+StatusOr<GemmInfo> readGemm(const fb::Gemm &gemm);
+/// Everything of a block that needs the other tables; `program` has all its blocks.
+Status checkBlock(const Program &program, const Block &block);
+/// No recursion, bounded nesting and length; fills in `Block::nestedOperands`.
+Status checkCalls(Program &program);
+
+} // namespace minigptc::runtime
+
+#endif // MINIGPTC_RUNTIME_EXEC_ARTIFACTREADER_H

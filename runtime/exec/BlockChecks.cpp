@@ -1,0 +1,235 @@
+// Blocks of an artifact: where their buffers lie, what their instructions touch, and how
+// they call each other.
+#include "runtime/base/Log.h"
+#include "runtime/exec/ArtifactReader.h"
+
+#include <algorithm>
+
+namespace minigptc::runtime {
+namespace {
+
+/// Checks one block; messages name it and the instruction.
+class BlockChecker {
+public:
+  BlockChecker(const Program &program, const Block &block) : program_(program), block_(block) {}
+
+  Status check() {
+    if (block_.numInputs > block_.arguments.size())
+      return fail("it has fewer arguments than inputs");
+    for (uint64_t bytes : block_.arguments)
+      if (bytes > kMaxBytes)
+        return fail("an argument has no sensible size");
+    if (block_.frameSize > kMaxBytes || block_.frameSize % kBufferAlignment)
+      return fail("its frame has no sensible size");
+    for (const BufferRef &buffer : block_.operands)
+      MINIGPTC_RETURN_IF_ERROR(checkBuffer(buffer));
+    for (number_ = 0; number_ < block_.instructions.size(); ++number_)
+      MINIGPTC_RETURN_IF_ERROR(checkInstruction(block_.instructions[number_]));
+    return {};
+  }
+
+private:
+  Status fail(const std::string &what) const {
+    std::string text = "block " + quoted(block_.name);
+    if (number_ < block_.instructions.size())
+      text += ", instruction " + std::to_string(number_);
+    return invalidArtifact(text + ": " + what);
+  }
+
+  Status checkBuffer(const BufferRef &buffer) const {
+    uint64_t limit = block_.frameSize;
+    if (buffer.kind == fb::BufferKind::argument) {
+      if (buffer.index >= block_.arguments.size())
+        return fail("a buffer names an argument that is not there");
+      limit = block_.arguments[buffer.index];
+    } else if (buffer.kind == fb::BufferKind::constant) {
+      if (buffer.index >= program_.constants.size())
+        return fail("a buffer names a constant that is not there");
+      limit = program_.constants[buffer.index].size();
+    } else if (buffer.kind != fb::BufferKind::frame) {
+      return fail("a buffer of unknown kind");
+    }
+    if (buffer.offset > limit || buffer.size > limit - buffer.offset)
+      return fail("a buffer lies outside of what it is a part of");
+    if (buffer.offset % kBufferAlignment)
+      return fail("a buffer is not aligned");
+    return {};
+  }
+
+  Status checkInstruction(const Instruction &instruction) const {
+    uint64_t operands = uint64_t(instruction.numInputs) + instruction.numOutputs;
+    if (instruction.firstOperand + operands > block_.operands.size())
+      return fail("operands that are not there");
+    if (instruction.location != kNoLocation && instruction.location >= program_.locations.size())
+      return fail("a location that is not there");
+    for (uint32_t i = 0; i < instruction.numOutputs; ++i) {
+      const BufferRef &out = output(instruction, i);
+      bool readOnly = out.kind == fb::BufferKind::constant ||
+                      (out.kind == fb::BufferKind::argument && out.index < block_.numInputs);
+      if (readOnly)
+        return fail("it writes a constant or an input");
+    }
+    switch (instruction.opcode) {
+    case fb::Opcode::launch: return checkLaunch(instruction);
+    case fb::Opcode::gemm: return checkGemm(instruction);
+    case fb::Opcode::call: return checkCall(instruction);
+    case fb::Opcode::copy: return checkCopy(instruction);
+    case fb::Opcode::scalars: return checkScalars(instruction);
+    }
+    return fail("unknown operation");
+  }
+
+  Status checkLaunch(const Instruction &instruction) const {
+    if (instruction.target >= program_.kernels.size())
+      return fail("a kernel that is not there");
+    const KernelInfo &kernel = program_.kernels[instruction.target];
+    if (instruction.numInputs != kernel.inputs.size() ||
+        instruction.numOutputs != kernel.outputs.size())
+      return fail("kernel " + quoted(kernel.symbol) + " takes other operands");
+    for (uint32_t i = 0; i < instruction.numInputs; ++i)
+      MINIGPTC_RETURN_IF_ERROR(need(input(instruction, i), kernel.inputs[i].numBytes()));
+    for (uint32_t i = 0; i < instruction.numOutputs; ++i)
+      MINIGPTC_RETURN_IF_ERROR(need(output(instruction, i), kernel.outputs[i].numBytes()));
+    return {};
+  }
+
+  Status checkGemm(const Instruction &instruction) const {
+    if (instruction.target >= program_.gemms.size())
+      return fail("a matrix product that is not there");
+    if (instruction.numInputs != 2 || instruction.numOutputs != 1)
+      return fail("a matrix product has two inputs and one output");
+    const GemmInfo &gemm = program_.gemms[instruction.target];
+    MINIGPTC_RETURN_IF_ERROR(need(input(instruction, 0), gemm.lhsBytes));
+    MINIGPTC_RETURN_IF_ERROR(need(input(instruction, 1), gemm.rhsBytes));
+    return need(output(instruction, 0), gemm.outBytes);
+  }
+
+  Status checkCall(const Instruction &instruction) const {
+    if (instruction.target >= program_.blocks.size())
+      return fail("a block that is not there");
+    const Block &callee = program_.blocks[instruction.target];
+    if (instruction.numInputs != callee.numInputs ||
+        instruction.numInputs + uint64_t(instruction.numOutputs) != callee.arguments.size())
+      return fail("block " + quoted(callee.name) + " takes other operands");
+    for (uint32_t i = 0; i < callee.arguments.size(); ++i)
+      MINIGPTC_RETURN_IF_ERROR(need(operand(instruction, i), callee.arguments[i]));
+    if (instruction.frame % kBufferAlignment || instruction.frame > block_.frameSize ||
+        callee.frameSize > block_.frameSize - instruction.frame)
+      return fail("the callee's frame does not lie in its own");
+    return {};
+  }
+
+  Status checkCopy(const Instruction &instruction) const {
+    if (instruction.numInputs != 1 || instruction.numOutputs != 1)
+      return fail("a copy has one input and one output");
+    if (input(instruction, 0).size != output(instruction, 0).size)
+      return fail("a copy between buffers of different sizes");
+    return {};
+  }
+
+  Status checkScalars(const Instruction &instruction) const {
+    if (instruction.target >= program_.hostPrograms.size())
+      return fail("a scalar program that is not there");
+    const HostProgram &scalars = program_.hostPrograms[instruction.target];
+    if (instruction.numInputs != scalars.inputTypes.size() ||
+        instruction.numOutputs != scalars.resultTypes.size())
+      return fail("scalar program " + quoted(scalars.name) + " takes other operands");
+    for (uint32_t i = 0; i < instruction.numInputs; ++i)
+      MINIGPTC_RETURN_IF_ERROR(need(input(instruction, i), sizeOf(scalars.inputTypes[i])));
+    for (uint32_t i = 0; i < instruction.numOutputs; ++i)
+      MINIGPTC_RETURN_IF_ERROR(need(output(instruction, i), sizeOf(scalars.resultTypes[i])));
+    return {};
+  }
+
+  Status need(const BufferRef &buffer, uint64_t bytes) const {
+    if (buffer.size >= bytes)
+      return {};
+    return fail("an operand of " + std::to_string(buffer.size) + " bytes where " +
+                std::to_string(bytes) + " are needed");
+  }
+
+  const BufferRef &operand(const Instruction &instruction, uint32_t i) const {
+    return block_.operands[instruction.firstOperand + i];
+  }
+  const BufferRef &input(const Instruction &instruction, uint32_t i) const {
+    return operand(instruction, i);
+  }
+  const BufferRef &output(const Instruction &instruction, uint32_t i) const {
+    return operand(instruction, instruction.numInputs + i);
+  }
+
+  const Program &program_;
+  const Block &block_;
+  size_t number_ = size_t(-1); ///< of the instruction being checked
+};
+
+/// Walks the calls depth first.
+class CallChecker {
+public:
+  explicit CallChecker(Program &program)
+      : program_(program), states_(program.blocks.size()), results_(program.blocks.size()) {}
+
+  Status check() {
+    for (uint32_t block = 0; block < program_.blocks.size(); ++block)
+      MINIGPTC_RETURN_IF_ERROR(visit(block, 1));
+    return {};
+  }
+
+private:
+  static constexpr int kMaxDepth = 64;
+  static constexpr uint64_t kMaxSteps = 1'000'000'000;
+
+  enum class State : uint8_t { fresh, open, done };
+  struct Result {
+    int depth = 1;      ///< of nested calls, this block included
+    uint64_t steps = 0; ///< instructions that a call runs, nested ones included
+  };
+
+  Status visit(uint32_t number, int depth) {
+    Block &block = program_.blocks[number];
+    if (states_[number] == State::open)
+      return invalidArtifact("block " + quoted(block.name) + " calls itself");
+    if (states_[number] == State::fresh) {
+      if (depth > kMaxDepth)
+        return invalidArtifact("calls are nested too deep");
+      states_[number] = State::open;
+      MINIGPTC_RETURN_IF_ERROR(visitCalls(number, depth));
+      states_[number] = State::done;
+    }
+    return {};
+  }
+
+  Status visitCalls(uint32_t number, int depth) {
+    Block &block = program_.blocks[number];
+    Result &result = results_[number];
+    uint64_t nested = 0;
+    for (const Instruction &instruction : block.instructions) {
+      ++result.steps;
+      if (instruction.opcode != fb::Opcode::call)
+        continue;
+      MINIGPTC_RETURN_IF_ERROR(visit(instruction.target, depth + 1));
+      const Result &callee = results_[instruction.target];
+      result.depth = std::max(result.depth, callee.depth + 1);
+      result.steps += callee.steps;
+      nested = std::max(nested, program_.blocks[instruction.target].nestedOperands);
+      if (result.steps > kMaxSteps || result.depth > kMaxDepth)
+        return invalidArtifact("block " + quoted(block.name) + " runs too many instructions");
+    }
+    block.nestedOperands = block.operands.size() + nested;
+    return {};
+  }
+
+  Program &program_;
+  std::vector<State> states_;
+  std::vector<Result> results_;
+};
+
+} // namespace
+
+Status checkBlock(const Program &program, const Block &block) {
+  return BlockChecker(program, block).check();
+}
+
+Status checkCalls(Program &program) { return CallChecker(program).check(); }
+
+} // namespace minigptc::runtime

@@ -1,0 +1,84 @@
+#include "runtime/exec/NonFinite.h"
+
+#include "runtime/base/Scalar.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace minigptc::runtime {
+
+NonFiniteFinder::Kind NonFiniteFinder::worst(DType dtype, const std::byte *data, int64_t elements) {
+  Kind kind = Kind::finite;
+  if (!isFloat(dtype))
+    return kind;
+  for (int64_t i = 0; i < elements; ++i) {
+    double value = loadScalar(dtype, data + i * sizeOf(dtype));
+    if (std::isnan(value) || (std::isinf(value) && value > 0))
+      return Kind::bad;
+    if (std::isinf(value))
+      kind = Kind::negativeInfinity;
+  }
+  return kind;
+}
+
+NonFiniteFinder::Kind NonFiniteFinder::worstOfGemm(const GemmProblem &p, const std::byte *data) {
+  int64_t members = 1;
+  for (int64_t size : p.batch)
+    members *= size;
+  Kind kind = Kind::finite;
+  for (int64_t member = 0; member < members; ++member) {
+    int64_t offset = 0, rest = member;
+    for (size_t d = p.batch.size(); d-- > 0; rest /= p.batch[d])
+      offset += rest % p.batch[d] * p.out.batchStrides[d];
+    for (int64_t row = 0; row < p.m; ++row)
+      for (int64_t column = 0; column < p.n; ++column) {
+        int64_t at = offset + row * p.out.rowStride + column * p.out.columnStride;
+        kind = std::max(kind, worst(p.dtype, data + at * sizeOf(p.dtype), 1));
+      }
+  }
+  return kind;
+}
+
+void NonFiniteFinder::note(Kind kind, const BoundInstruction &bound, const std::string &what,
+                           size_t output) {
+  std::optional<NonFiniteReport> &slot = kind == Kind::bad ? bad_ : negativeInfinity_;
+  if (kind != Kind::finite && !slot)
+    slot = {what + ", output " + std::to_string(output),
+            program_.placeOf(bound.instruction.location)};
+}
+
+void NonFiniteFinder::inspectInputs(const Entry &entry, std::span<const Array> inputs) {
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    Kind kind = worst(inputs[i].dtype(), inputs[i].data(), inputs[i].type().numElements());
+    std::optional<NonFiniteReport> &slot = kind == Kind::bad ? bad_ : negativeInfinity_;
+    if (kind != Kind::finite && !slot)
+      slot = {"input " + std::string(entry.inputs[i].name), ""};
+  }
+}
+
+Status NonFiniteFinder::after(const BoundInstruction &bound) {
+  uint32_t target = bound.instruction.target;
+  auto outputAt = [&](size_t i) { return static_cast<const std::byte *>(bound.outputs()[i]); };
+  if (bound.instruction.opcode == fb::Opcode::launch) {
+    const KernelInfo &kernel = program_.kernels[target];
+    for (size_t i = 0; i < kernel.outputs.size(); ++i)
+      note(worst(kernel.outputs[i].dtype, outputAt(i), kernel.outputs[i].numElements()), bound,
+           "launch " + std::string(kernel.symbol), i);
+  } else if (bound.instruction.opcode == fb::Opcode::gemm) {
+    note(worstOfGemm(program_.gemms[target].problem, outputAt(0)), bound, "gemm", 0);
+  } else if (bound.instruction.opcode == fb::Opcode::scalars) {
+    const HostProgram &scalars = program_.hostPrograms[target];
+    for (size_t i = 0; i < scalars.resultTypes.size(); ++i)
+      note(worst(scalars.resultTypes[i], outputAt(i), 1), bound,
+           "scalars " + std::string(scalars.name), i);
+  }
+  return {};
+}
+
+NonFiniteReport NonFiniteFinder::report() const {
+  if (bad_)
+    return *bad_;
+  return negativeInfinity_.value_or(NonFiniteReport{});
+}
+
+} // namespace minigptc::runtime

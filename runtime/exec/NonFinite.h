@@ -1,0 +1,36 @@
+//===- NonFinite.h - where values stop being finite -------------*- C++ -*-===//
+#ifndef MINIGPTC_RUNTIME_EXEC_NONFINITE_H
+#define MINIGPTC_RUNTIME_EXEC_NONFINITE_H
+
+#include "minigptc/runtime/Array.h"
+#include "minigptc/runtime/Session.h"
+#include "runtime/exec/Stepper.h"
+
+#include <optional>
+
+namespace minigptc::runtime {
+
+/// Watches a run. Attention masks are rows with −inf, and end as zeros: so a −inf is
+/// the answer only if no NaN and no +inf appears anywhere.
+class NonFiniteFinder final : public StepObserver {
+public:
+  explicit NonFiniteFinder(const Program &program) : program_(program) {}
+
+  void inspectInputs(const Entry &entry, std::span<const Array> inputs);
+  Status after(const BoundInstruction &bound) override;
+  NonFiniteReport report() const;
+
+private:
+  enum class Kind { finite, negativeInfinity, bad };
+
+  static Kind worst(DType dtype, const std::byte *data, int64_t elements);
+  static Kind worstOfGemm(const GemmProblem &problem, const std::byte *data);
+  void note(Kind kind, const BoundInstruction &bound, const std::string &what, size_t output);
+
+  const Program &program_;
+  std::optional<NonFiniteReport> bad_, negativeInfinity_;
+};
+
+} // namespace minigptc::runtime
+
+#endif // MINIGPTC_RUNTIME_EXEC_NONFINITE_H

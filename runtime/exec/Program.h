@@ -1,0 +1,125 @@
+//===- Program.h - a checked artifact ---------------------------*- C++ -*-===//
+//
+// What `readArtifact` makes of an .mgx file. Every index, size and offset in here has been
+// checked, so that the code that runs it checks nothing again:
+//
+// - operands count and are big enough for what their instruction does with them
+// - instructions write neither constants nor a block's inputs
+// - a callee's frame lies in its caller's; calls do not recurse
+// - registers of scalar programs name earlier ones
+//
+//===----------------------------------------------------------------------===//
+#ifndef MINIGPTC_RUNTIME_EXEC_PROGRAM_H
+#define MINIGPTC_RUNTIME_EXEC_PROGRAM_H
+
+#include "minigptc/runtime/TensorType.h"
+#include "runtime/exec/Artifact_generated.h"
+#include "runtime/exec/HostProgram.h"
+#include "runtime/hal/Gemm.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace minigptc::runtime {
+
+inline constexpr uint32_t kNoLocation = 0xffffffff;
+
+/// A place of the user's program; `caller` is where that place was called from.
+struct Location {
+  std::string_view file;
+  uint32_t line = 0, column = 0;
+  uint32_t caller = kNoLocation;
+};
+
+struct KernelInfo {
+  std::string_view symbol;
+  int64_t items = 0, grain = 1;
+  std::vector<TensorType> inputs, outputs;
+  double flops = 0, bytes = 0;
+};
+
+/// A product and the bytes that each of its operands must have.
+struct GemmInfo {
+  GemmProblem problem;
+  uint64_t lhsBytes = 0, rhsBytes = 0, outBytes = 0;
+};
+
+struct BufferRef {
+  fb::BufferKind kind;
+  uint32_t index;
+  uint64_t offset, size;
+};
+
+struct Instruction {
+  fb::Opcode opcode;
+  uint32_t target;
+  uint32_t firstOperand, numInputs, numOutputs;
+  uint32_t location;
+  uint64_t frame;
+};
+
+struct Block {
+  std::string_view name;
+  uint32_t numInputs = 0;
+  std::vector<uint64_t> arguments; ///< bytes, inputs then outputs
+  uint64_t frameSize = 0;
+  std::vector<BufferRef> operands; ///< of all instructions, one after the other
+  std::vector<Instruction> instructions;
+  /// Most operands of this block and those that it calls that are alive at a time.
+  uint64_t nestedOperands = 0;
+};
+
+struct ParameterDecl {
+  std::string_view name;
+  TensorType type;
+  int donatedTo = -1;
+  int64_t indexBound = 0;
+};
+
+struct Entry {
+  std::string_view name;
+  uint32_t block = 0;
+  std::vector<ParameterDecl> inputs, outputs;
+  bool donates = false;
+};
+
+struct MemoryItem {
+  std::string_view tensor;
+  uint64_t bytes = 0;
+  uint32_t location = kNoLocation;
+};
+/// What an entry's peak of memory consists of.
+struct MemoryReport {
+  std::string_view entry;
+  std::vector<MemoryItem> items;
+  uint64_t total = 0;
+};
+
+/// Strings and blobs point into `image`.
+struct Program {
+  std::shared_ptr<const std::byte[]> image;
+  std::string_view compiler, triple, metadata;
+  std::vector<std::string_view> features;
+  std::span<const std::byte> code;
+  std::vector<std::span<const std::byte>> constants;
+  std::vector<KernelInfo> kernels;
+  std::vector<GemmInfo> gemms;
+  std::vector<HostProgram> hostPrograms;
+  std::vector<Block> blocks;
+  std::vector<Entry> entries;
+  std::vector<Location> locations;
+  std::vector<MemoryReport> memory;
+
+  const Entry *findEntry(std::string_view name) const;
+  /// "models/lm.cpp:42", or "" if there is none.
+  std::string placeOf(uint32_t location) const;
+};
+
+} // namespace minigptc::runtime
+
+#endif // MINIGPTC_RUNTIME_EXEC_PROGRAM_H

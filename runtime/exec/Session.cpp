@@ -1,0 +1,187 @@
+#include "minigptc/runtime/Session.h"
+
+#include "runtime/base/File.h"
+#include "runtime/base/Log.h"
+#include "runtime/drivers/Builtin.h"
+#include "runtime/exec/ArtifactReader.h"
+#include "runtime/exec/NonFinite.h"
+#include "runtime/exec/Profiler.h"
+#include "runtime/exec/SessionInputs.h"
+#include "runtime/exec/Stepper.h"
+#include "runtime/hal/Driver.h"
+
+namespace minigptc::runtime {
+namespace {
+
+std::vector<ParameterInfo> describe(const std::vector<ParameterDecl> &parameters) {
+  std::vector<ParameterInfo> infos;
+  for (const ParameterDecl &decl : parameters)
+    infos.push_back({std::string(decl.name), decl.type, decl.donatedTo, decl.indexBound});
+  return infos;
+}
+
+Status outOfMemory(const std::string &name) {
+  return Status(StatusCode::resourceExhausted, "not enough memory for " + quoted(name));
+}
+
+} // namespace
+
+struct Session::Impl {
+  Program program;
+  std::string metadata;
+  std::vector<EntryInfo> entries; ///< as `program.entries`
+  std::unique_ptr<Device> device;
+  std::optional<Stepper> stepper; ///< uses the two above
+  std::function<void(const InstructionEvent &)> profile;
+
+  StatusOr<size_t> find(std::string_view name) const;
+  /// Makes room for the outputs, donated inputs' first; `inputs` lose these.
+  StatusOr<std::vector<Array>> prepareOutputs(const EntryInfo &entry, std::vector<Array> &inputs);
+  StatusOr<std::vector<Array>> run(size_t number, std::vector<Array> inputs, StepObserver *observer);
+};
+
+StatusOr<size_t> Session::Impl::find(std::string_view name) const {
+  std::string known;
+  for (size_t i = 0; i < entries.size(); ++i) {
+    if (entries[i].name == name)
+      return i;
+    known += (known.empty() ? "" : ", ") + entries[i].name;
+  }
+  return Status(StatusCode::notFound, "the program has no entry function " + quoted(name))
+      .withHelp("it has: " + known);
+}
+
+StatusOr<std::vector<Array>> Session::Impl::prepareOutputs(const EntryInfo &entry,
+                                                           std::vector<Array> &inputs) {
+  std::vector<Array> outputs(entry.outputs.size());
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    int target = entry.inputs[i].donatedTo;
+    if (target < 0)
+      continue;
+    outputs[target] = inputs[i].useCount() == 1 ? inputs[i] : inputs[i].clone();
+    if (!outputs[target].valid())
+      return outOfMemory(entry.inputs[i].name);
+    inputs[i] = outputs[target]; // what the block reads is what it overwrites
+  }
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    if (!outputs[i].valid())
+      outputs[i] = Array::uninitialized(entry.outputs[i].type);
+    if (!outputs[i].valid())
+      return outOfMemory(entry.outputs[i].name);
+  }
+  return outputs;
+}
+
+StatusOr<std::vector<Array>> Session::Impl::run(size_t number, std::vector<Array> inputs,
+                                                StepObserver *observer) {
+  const EntryInfo &info = entries[number];
+  MINIGPTC_RETURN_IF_ERROR(checkInputs(info, inputs));
+  StatusOr<std::vector<Array>> outputs = prepareOutputs(info, inputs);
+  if (!outputs)
+    return outputs.status();
+  std::vector<void *> arguments;
+  for (Array &input : inputs)
+    arguments.push_back(input.data());
+  for (Array &output : *outputs)
+    arguments.push_back(output.data());
+  const Entry &entry = program.entries[number];
+  MINIGPTC_RETURN_IF_ERROR(stepper->run(entry, arguments, {observer, !entry.donates}));
+  return outputs;
+}
+
+Session::Session(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Session::Session(Session &&) noexcept = default;
+Session &Session::operator=(Session &&) noexcept = default;
+Session::~Session() = default;
+
+StatusOr<Session> Session::open(const std::string &path, const SessionOptions &options) {
+  StatusOr<std::vector<std::byte>> bytes = readFile(path);
+  if (!bytes)
+    return bytes.status();
+  StatusOr<Session> session = load(*bytes, options);
+  if (!session)
+    return Status(session.status().code(), "cannot load " + quoted(path) + ": " + session.status().message())
+        .withHelp(session.status().help());
+  return session;
+}
+
+StatusOr<Session> Session::load(std::span<const std::byte> artifact, const SessionOptions &options) {
+  registerBuiltinDrivers();
+  StatusOr<Program> program = readArtifact(artifact);
+  if (!program)
+    return program.status();
+  MINIGPTC_RETURN_IF_ERROR(checkTarget(*program));
+  StatusOr<std::unique_ptr<Device>> device = openDevice(options.driver, 0, {.threads = options.threads});
+  if (!device)
+    return device.status();
+
+  auto impl = std::make_unique<Impl>();
+  impl->program = std::move(*program);
+  impl->device = std::move(*device);
+  impl->metadata = impl->program.metadata;
+  for (const Entry &entry : impl->program.entries)
+    impl->entries.push_back({std::string(entry.name), describe(entry.inputs), describe(entry.outputs),
+                             impl->program.blocks[entry.block].frameSize});
+  StatusOr<Stepper> stepper = Stepper::create(impl->program, *impl->device);
+  if (!stepper)
+    return stepper.status();
+  impl->stepper = std::move(*stepper);
+  return Session(std::move(impl));
+}
+
+const std::vector<EntryInfo> &Session::entries() const { return impl_->entries; }
+const std::string &Session::metadata() const { return impl_->metadata; }
+const std::string &Session::deviceName() const { return impl_->device->info().name; }
+int Session::threads() const { return impl_->device->info().threads; }
+
+const EntryInfo *Session::entry(std::string_view name) const {
+  StatusOr<size_t> number = impl_->find(name);
+  return number ? &impl_->entries[*number] : nullptr;
+}
+
+StatusOr<ArrayTree> Session::run(std::string_view entry, ArrayTree inputs) {
+  StatusOr<size_t> number = impl_->find(entry);
+  if (!number)
+    return number.status();
+  const EntryInfo &info = impl_->entries[*number];
+  StatusOr<std::vector<Array>> ordered = orderInputs(info, inputs);
+  if (!ordered)
+    return ordered.status();
+  inputs = {}; // so that donated arrays have one owner
+  StatusOr<std::vector<Array>> outputs = run(entry, std::move(*ordered));
+  if (!outputs)
+    return outputs.status();
+  std::vector<std::pair<std::string, Array>> leaves;
+  for (size_t i = 0; i < outputs->size(); ++i)
+    leaves.emplace_back(info.outputs[i].name, std::move((*outputs)[i]));
+  return ArrayTree::unflatten(leaves);
+}
+
+StatusOr<std::vector<Array>> Session::run(std::string_view entry, std::vector<Array> inputs) {
+  StatusOr<size_t> number = impl_->find(entry);
+  if (!number)
+    return number.status();
+  if (!impl_->profile)
+    return impl_->run(*number, std::move(inputs), nullptr);
+  Profiler profiler(impl_->program, impl_->profile);
+  return impl_->run(*number, std::move(inputs), &profiler);
+}
+
+StatusOr<NonFiniteReport> Session::findNonFinite(std::string_view entry, std::vector<Array> inputs) {
+  StatusOr<size_t> number = impl_->find(entry);
+  if (!number)
+    return number.status();
+  MINIGPTC_RETURN_IF_ERROR(checkInputs(impl_->entries[*number], inputs));
+  NonFiniteFinder finder(impl_->program);
+  finder.inspectInputs(impl_->program.entries[*number], inputs);
+  StatusOr<std::vector<Array>> outputs = impl_->run(*number, std::move(inputs), &finder);
+  if (!outputs)
+    return outputs.status();
+  return finder.report();
+}
+
+void Session::profile(std::function<void(const InstructionEvent &)> callback) {
+  impl_->profile = std::move(callback);
+}
+
+} // namespace minigptc::runtime

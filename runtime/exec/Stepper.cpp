@@ -1,0 +1,124 @@
+#include "runtime/exec/Stepper.h"
+
+#include "runtime/base/Cancellation.h"
+#include "runtime/base/Scalar.h"
+
+#include <algorithm>
+
+namespace minigptc::runtime {
+
+StatusOr<Stepper> Stepper::create(const Program &program, Device &device) {
+  // Constants and scalars are read and written in place.
+  if (!device.info().sharesHostMemory)
+    return Status(StatusCode::failedPrecondition,
+                  "programs run on devices that share the host's memory, unlike " +
+                      device.info().driver);
+  Stepper stepper(program);
+  uint64_t frame = 0, operands = 0;
+  for (const Entry &entry : program.entries) {
+    frame = std::max(frame, program.blocks[entry.block].frameSize);
+    operands = std::max(operands, program.blocks[entry.block].nestedOperands);
+  }
+  StatusOr<std::unique_ptr<Buffer>> arena = device.allocate(frame);
+  if (!arena)
+    return arena.status();
+  stepper.arena_ = std::move(*arena);
+  stepper.scratch_.resize(operands);
+  if (!program.kernels.empty()) {
+    std::vector<std::string> symbols;
+    for (const KernelInfo &kernel : program.kernels)
+      symbols.emplace_back(kernel.symbol);
+    StatusOr<std::unique_ptr<Executable>> code = device.load(program.code, symbols);
+    if (!code)
+      return code.status();
+    stepper.code_ = std::move(*code);
+  }
+  StatusOr<std::unique_ptr<Queue>> queue = device.createQueue();
+  if (!queue)
+    return queue.status();
+  stepper.queue_ = std::move(*queue);
+  return stepper;
+}
+
+Status Stepper::run(const Entry &entry, std::span<void *const> arguments,
+                    const StepOptions &options) {
+  MINIGPTC_RETURN_IF_ERROR(
+      runBlock(program_->blocks[entry.block], arguments, arena_->data(), scratch_, options));
+  return queue_->synchronize();
+}
+
+void Stepper::bind(const Block &block, std::span<void *const> arguments, std::byte *frame,
+                   std::span<void *> operands) const {
+  for (size_t i = 0; i < block.operands.size(); ++i) {
+    const BufferRef &buffer = block.operands[i];
+    std::byte *base = frame;
+    if (buffer.kind == fb::BufferKind::argument)
+      base = static_cast<std::byte *>(arguments[buffer.index]);
+    else if (buffer.kind == fb::BufferKind::constant) // never written: see Program.h
+      base = const_cast<std::byte *>(program_->constants[buffer.index].data());
+    operands[i] = base + buffer.offset;
+  }
+}
+
+Status Stepper::runBlock(const Block &block, std::span<void *const> arguments, std::byte *frame,
+                         std::span<void *> scratch, const StepOptions &options) {
+  std::span<void *> operands = scratch.first(block.operands.size());
+  std::span<void *> calleeScratch = scratch.subspan(block.operands.size());
+  bind(block, arguments, frame, operands);
+  for (const Instruction &instruction : block.instructions) {
+    if (options.cancellable && cancellationRequested())
+      return Status(StatusCode::cancelled, "interrupted");
+    BoundInstruction bound{block, instruction,
+                           operands.subspan(instruction.firstOperand,
+                                            instruction.numInputs + instruction.numOutputs)};
+    if (instruction.opcode == fb::Opcode::call) {
+      MINIGPTC_RETURN_IF_ERROR(runBlock(program_->blocks[instruction.target], bound.operands,
+                                        frame + instruction.frame, calleeScratch, options));
+      continue;
+    }
+    if (options.observer)
+      MINIGPTC_RETURN_IF_ERROR(options.observer->before(bound));
+    MINIGPTC_RETURN_IF_ERROR(runInstruction(bound));
+    if (options.observer) {
+      MINIGPTC_RETURN_IF_ERROR(queue_->synchronize());
+      MINIGPTC_RETURN_IF_ERROR(options.observer->after(bound));
+    }
+  }
+  return {};
+}
+
+Status Stepper::runInstruction(const BoundInstruction &bound) {
+  const Instruction &instruction = bound.instruction;
+  switch (instruction.opcode) {
+  case fb::Opcode::launch: {
+    const KernelInfo &kernel = program_->kernels[instruction.target];
+    return queue_->launch(*code_, {instruction.target, bound.operands, kernel.items, kernel.grain});
+  }
+  case fb::Opcode::gemm:
+    return queue_->gemm(program_->gemms[instruction.target].problem, bound.operands[0],
+                        bound.operands[1], bound.operands[2]);
+  case fb::Opcode::copy:
+    return queue_->copy(bound.operands[1], bound.operands[0],
+                        bound.block.operands[instruction.firstOperand].size);
+  case fb::Opcode::scalars:
+    MINIGPTC_RETURN_IF_ERROR(queue_->synchronize()); // the host reads what the queue wrote
+    evaluateScalars(bound);
+    return {};
+  case fb::Opcode::call:
+    break;
+  }
+  return Status(StatusCode::internal, "an instruction that the stepper does not know");
+}
+
+void Stepper::evaluateScalars(const BoundInstruction &bound) const {
+  const HostProgram &program = program_->hostPrograms[bound.instruction.target];
+  std::vector<double> inputs, results(program.results.size());
+  for (size_t i = 0; i < program.inputTypes.size(); ++i)
+    inputs.push_back(
+        loadScalar(program.inputTypes[i], static_cast<const std::byte *>(bound.inputs()[i])));
+  program.evaluate(inputs, results);
+  for (size_t i = 0; i < results.size(); ++i)
+    storeScalar(program.resultTypes[i], results[i], static_cast<std::byte *>(bound.outputs()[i]));
+}
+
+} // namespace minigptc::runtime

@@ -1,0 +1,70 @@
+//===- Stepper.h - runs a program's blocks on a device ----------*- C++ -*-===//
+//
+//   StatusOr<Stepper> stepper = Stepper::create(program, *device);
+//   stepper->run(entry, arguments, {.observer = nullptr, .cancellable = true});
+//
+// Owns what a step needs besides its arguments: the loaded code, the arena (one frame,
+// as large as the largest entry's), space for operand pointers. Nothing is allocated
+// while it runs.
+//
+//===----------------------------------------------------------------------===//
+#ifndef MINIGPTC_RUNTIME_EXEC_STEPPER_H
+#define MINIGPTC_RUNTIME_EXEC_STEPPER_H
+
+#include "runtime/exec/Program.h"
+#include "runtime/hal/Device.h"
+
+namespace minigptc::runtime {
+
+/// An instruction with the addresses of its operands, inputs then outputs.
+struct BoundInstruction {
+  const Block &block;
+  const Instruction &instruction;
+  std::span<void *const> operands;
+
+  std::span<void *const> inputs() const { return operands.first(instruction.numInputs); }
+  std::span<void *const> outputs() const { return operands.subspan(instruction.numInputs); }
+};
+
+/// Sees every instruction but calls, whose insides it sees. A failed status ends the run.
+class StepObserver {
+public:
+  virtual ~StepObserver() = default;
+  virtual Status before(const BoundInstruction &) { return {}; }
+  /// The instruction's work is done.
+  virtual Status after(const BoundInstruction &) { return {}; }
+};
+
+struct StepOptions {
+  StepObserver *observer = nullptr; ///< with one, each instruction is waited for
+  bool cancellable = false;         ///< the process-wide request ends the run half-way
+};
+
+class Stepper {
+public:
+  /// `program` outlives the stepper.
+  static StatusOr<Stepper> create(const Program &program, Device &device);
+
+  /// `arguments` are device pointers, the entry's inputs, then outputs.
+  Status run(const Entry &entry, std::span<void *const> arguments, const StepOptions &options);
+
+private:
+  explicit Stepper(const Program &program) : program_(&program) {}
+
+  Status runBlock(const Block &block, std::span<void *const> arguments, std::byte *frame,
+                  std::span<void *> scratch, const StepOptions &options);
+  Status runInstruction(const BoundInstruction &bound);
+  void bind(const Block &block, std::span<void *const> arguments, std::byte *frame,
+            std::span<void *> operands) const;
+  void evaluateScalars(const BoundInstruction &bound) const;
+
+  const Program *program_;
+  std::unique_ptr<Executable> code_; ///< null if there are no kernels
+  std::unique_ptr<Queue> queue_;
+  std::unique_ptr<Buffer> arena_;
+  std::vector<void *> scratch_;
+};
+
+} // namespace minigptc::runtime
+
+#endif // MINIGPTC_RUNTIME_EXEC_STEPPER_H

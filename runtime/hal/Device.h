@@ -1,0 +1,107 @@
+//===- Device.h - what a driver provides ------------------------*- C++ -*-===//
+//
+// The hardware abstraction: a device holds buffers, loads code, and works through
+// queues of instructions.
+//
+//   auto buffer = device->allocate(bytes);
+//   auto code = device->load(elf, {"add"});
+//   auto queue = device->createQueue();
+//   queue->launch(**code, {.kernel = 0, .buffers = {pointers, 3}, .items = 1000, .grain = 256});
+//   queue->synchronize();
+//
+// Pointers of instructions are in the device's address space (`Buffer::data`) and aligned
+// to 64 bytes. What is submitted runs in order; a failure may show at the call or at the
+// next `synchronize`. Objects must not outlive the device that made them. One thread at a
+// time uses a queue.
+//
+//===----------------------------------------------------------------------===//
+#ifndef MINIGPTC_RUNTIME_HAL_DEVICE_H
+#define MINIGPTC_RUNTIME_HAL_DEVICE_H
+
+#include "minigptc/runtime/Status.h"
+#include "runtime/hal/Gemm.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace minigptc::runtime {
+
+/// Memory of a device, aligned to 64 bytes, freed with the object.
+class Buffer {
+public:
+  virtual ~Buffer();
+  virtual std::byte *data() = 0;
+  virtual uint64_t size() const = 0;
+};
+
+/// Loaded code: kernels, numbered in the order of the names given to `Device::load`.
+/// They follow `void name(void *const *buffers, int64_t begin, int64_t end)`.
+class Executable {
+public:
+  virtual ~Executable();
+  virtual size_t kernels() const = 0;
+};
+
+/// A point in a queue's work.
+class Event {
+public:
+  virtual ~Event();
+  virtual bool reached() const = 0;
+  /// Returns when all that was submitted before is done, with its failure if any.
+  virtual Status wait() = 0;
+};
+
+/// One run of a kernel over the work items [0, items), `grain` of them at a time.
+struct Launch {
+  uint32_t kernel = 0;
+  std::span<void *const> buffers; ///< inputs, outputs; read before `launch` returns
+  int64_t items = 0, grain = 1;
+};
+
+/// Instructions in order.
+class Queue {
+public:
+  virtual ~Queue();
+  virtual Status launch(const Executable &executable, const Launch &launch) = 0;
+  virtual Status gemm(const GemmProblem &problem, const void *lhs, const void *rhs, void *out) = 0;
+  /// Within the device; the ranges may overlap.
+  virtual Status copy(void *target, const void *source, uint64_t bytes) = 0;
+  virtual StatusOr<std::unique_ptr<Event>> record() = 0;
+  /// What is submitted from now on starts after `event`, which may be another queue's.
+  virtual Status waitFor(Event &event) = 0;
+  virtual Status synchronize() = 0;
+};
+
+struct DeviceOptions {
+  int threads = 0; ///< host: of one device; 0: all cores
+};
+
+struct DeviceInfo {
+  std::string driver, name; ///< "host", "2 threads of AMD EPYC …"
+  int threads = 0;          ///< host only
+  /// Device pointers are host pointers: arrays are used in place.
+  bool sharesHostMemory = false;
+};
+
+class Device {
+public:
+  virtual ~Device();
+  virtual const DeviceInfo &info() const = 0;
+  /// Contents are undefined. resourceExhausted if memory is short.
+  virtual StatusOr<std::unique_ptr<Buffer>> allocate(uint64_t bytes) = 0;
+  /// `code` is copied. Untrusted as to its form; running it is another matter.
+  virtual StatusOr<std::unique_ptr<Executable>> load(std::span<const std::byte> code,
+                                                     const std::vector<std::string> &kernels) = 0;
+  virtual StatusOr<std::unique_ptr<Queue>> createQueue() = 0;
+  /// Between host and device, done on return.
+  virtual Status upload(void *target, std::span<const std::byte> source) = 0;
+  virtual Status download(std::span<std::byte> target, const void *source) = 0;
+};
+
+} // namespace minigptc::runtime
+
+#endif // MINIGPTC_RUNTIME_HAL_DEVICE_H

@@ -1,0 +1,59 @@
+#include "runtime/hal/Driver.h"
+
+#include "runtime/base/Log.h"
+
+#include <mutex>
+
+namespace minigptc::runtime {
+
+Buffer::~Buffer() = default;
+Executable::~Executable() = default;
+Event::~Event() = default;
+Queue::~Queue() = default;
+Device::~Device() = default;
+Driver::~Driver() = default;
+
+namespace {
+
+struct Registry {
+  std::mutex mutex;
+  /// Replaced ones stay: somebody may hold a pointer.
+  std::vector<std::unique_ptr<const Driver>> owned;
+  std::vector<const Driver *> current;
+};
+
+Registry &registry() {
+  static Registry instance;
+  return instance;
+}
+
+} // namespace
+
+void registerDriver(std::unique_ptr<const Driver> driver) {
+  Registry &all = registry();
+  std::lock_guard lock(all.mutex);
+  std::erase_if(all.current, [&](const Driver *old) { return old->name() == driver->name(); });
+  all.current.push_back(driver.get());
+  all.owned.push_back(std::move(driver));
+}
+
+std::vector<const Driver *> drivers() {
+  Registry &all = registry();
+  std::lock_guard lock(all.mutex);
+  return all.current;
+}
+
+StatusOr<std::unique_ptr<Device>> openDevice(std::string_view name, int index,
+                                             const DeviceOptions &options) {
+  std::string known;
+  for (const Driver *driver : drivers()) {
+    if (driver->name() == name)
+      return driver->open(index, options);
+    known += (known.empty() ? "" : ", ") + std::string(driver->name());
+  }
+  return Status(StatusCode::notFound, "no driver is called " + quoted(name))
+      .withHelp(known.empty() ? "this runtime was built without any driver"
+                              : "this runtime has: " + known);
+}
+
+} // namespace minigptc::runtime

@@ -1,0 +1,40 @@
+//===- Driver.h - kinds of devices, by name ---------------------*- C++ -*-===//
+//
+//   registerBuiltinDrivers();                             // drivers/Builtin.h
+//   StatusOr<std::unique_ptr<Device>> device = openDevice("host", 0, {.threads = 2});
+//   for (const Driver *driver : drivers()) ...
+//
+//===----------------------------------------------------------------------===//
+#ifndef MINIGPTC_RUNTIME_HAL_DRIVER_H
+#define MINIGPTC_RUNTIME_HAL_DRIVER_H
+
+#include "runtime/hal/Device.h"
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace minigptc::runtime {
+
+/// A kind of device. Drivers live as long as the process.
+class Driver {
+public:
+  virtual ~Driver();
+  virtual std::string_view name() const = 0;
+  /// The devices of this machine; failedPrecondition says why there are none.
+  virtual StatusOr<int> countDevices() const = 0;
+  virtual StatusOr<std::unique_ptr<Device>> open(int index, const DeviceOptions &options) const = 0;
+};
+
+/// Adds a driver; one of that name is replaced. Thread-safe.
+void registerDriver(std::unique_ptr<const Driver> driver);
+std::vector<const Driver *> drivers();
+
+/// notFound names the drivers that exist.
+StatusOr<std::unique_ptr<Device>> openDevice(std::string_view driver, int index,
+                                             const DeviceOptions &options = {});
+
+} // namespace minigptc::runtime
+
+#endif // MINIGPTC_RUNTIME_HAL_DRIVER_H
