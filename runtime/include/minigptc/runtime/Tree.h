@@ -12,9 +12,12 @@
 #ifndef MINIGPTC_RUNTIME_TREE_H
 #define MINIGPTC_RUNTIME_TREE_H
 
+#include <algorithm>
+#include <concepts>
 #include <initializer_list>
 #include <memory>
 #include <optional>
+#include <source_location>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -24,11 +27,33 @@
 namespace minigptc {
 
 /// An error that concerns a tree's structure: a missing entry, a leaf where a
-/// sub-tree is expected. Raised through `TreeTraits<Leaf>::fail`, so that the
-/// tracing frontend can add the user's place.
+/// sub-tree is expected.
 struct TreeError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
+
+/// How a tree of such leaves reports an error; the tracing frontend specialises
+/// it to throw its own kind of exception.
+template <typename Leaf> struct TreeTraits {
+  [[noreturn]] static void fail(const std::string &message, const std::source_location &where) {
+    throw TreeError(message + "\n  at " + where.file_name() + ":" + std::to_string(where.line()));
+  }
+};
+
+/// A name, and the place that asks for it (an operator can have no default
+/// arguments, a constructor can).
+struct TreeKey {
+  template <typename Text>
+    requires std::convertible_to<const Text &, std::string_view>
+  TreeKey(const Text &name, std::source_location where = std::source_location::current())
+      : name(name), where(where) {}
+  std::string_view name;
+  std::source_location where;
+};
+
+/// Makes a user's struct convertible to a tree: specialise it with
+/// `static TreeOf<Leaf> toTree(const T &)`.
+template <typename T> struct TreeConversion {};
 
 template <typename Leaf> class TreeOf {
 public:
@@ -38,6 +63,9 @@ public:
   TreeOf() = default;
   TreeOf(Leaf leaf) : leaf_(std::move(leaf)) {}
   TreeOf(std::initializer_list<Entry> entries);
+  template <typename T>
+    requires requires(const T &value) { { TreeConversion<T>::toTree(value) } -> std::same_as<TreeOf>; }
+  TreeOf(const T &value) : TreeOf(TreeConversion<T>::toTree(value)) {}
 
   bool isLeaf() const { return leaf_.has_value(); }
   bool empty() const { return !isLeaf() && entries_.empty(); }
@@ -45,14 +73,15 @@ public:
   bool contains(std::string_view name) const { return find(name) != nullptr; }
   const TreeOf *find(std::string_view name) const;
 
-  /// The sub-tree of that name; throws TreeError, naming those that exist.
-  const TreeOf &at(std::string_view name) const;
-  const TreeOf &operator[](std::string_view name) const { return at(name); }
-  TreeOf &operator[](std::string_view name) { return const_cast<TreeOf &>(std::as_const(*this).at(name)); }
+  /// The sub-tree of that name; an error names those that exist, and the
+  /// caller's place.
+  const TreeOf &at(const TreeKey &key) const;
+  const TreeOf &operator[](const TreeKey &key) const { return at(key); }
+  TreeOf &operator[](const TreeKey &key) { return const_cast<TreeOf &>(std::as_const(*this).at(key)); }
   /// Adds an entry or replaces it.
   void set(std::string name, TreeOf value);
 
-  const Leaf &leaf() const;
+  const Leaf &leaf(std::source_location where = std::source_location::current()) const;
   operator const Leaf &() const { return leaf(); }
 
   const std::vector<std::pair<std::string, TreeOf>> &entries() const { return entries_; }
@@ -91,15 +120,15 @@ template <typename Leaf> const TreeOf<Leaf> *TreeOf<Leaf>::find(std::string_view
   return nullptr;
 }
 
-template <typename Leaf> const TreeOf<Leaf> &TreeOf<Leaf>::at(std::string_view name) const {
-  if (const TreeOf *found = find(name))
+template <typename Leaf> const TreeOf<Leaf> &TreeOf<Leaf>::at(const TreeKey &key) const {
+  if (const TreeOf *found = find(key.name))
     return *found;
-  std::string message = "no entry '" + std::string(name) + "' in this tree; it has";
-  if (isLeaf())
-    message += " none: it is a leaf";
+  std::string message = "no entry '" + std::string(key.name) + "' in this tree; it has";
+  if (isLeaf() || entries_.empty())
+    message += isLeaf() ? " none: it is a leaf" : " none: it is empty";
   for (const auto &entry : entries_)
     message += " '" + entry.first + "'";
-  throw TreeError(message);
+  TreeTraits<Leaf>::fail(message, key.where);
 }
 
 template <typename Leaf> void TreeOf<Leaf>::set(std::string name, TreeOf value) {
@@ -111,9 +140,10 @@ template <typename Leaf> void TreeOf<Leaf>::set(std::string name, TreeOf value) 
   entries_.emplace_back(std::move(name), std::move(value));
 }
 
-template <typename Leaf> const Leaf &TreeOf<Leaf>::leaf() const {
+template <typename Leaf> const Leaf &TreeOf<Leaf>::leaf(std::source_location where) const {
   if (!leaf_)
-    throw TreeError("this tree has " + std::to_string(size()) + " entries where a single tensor is expected");
+    TreeTraits<Leaf>::fail("this tree has " + std::to_string(size()) +
+                           " entries where a single tensor is expected", where);
   return *leaf_;
 }
 

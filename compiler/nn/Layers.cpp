@@ -1,0 +1,91 @@
+//===- Layers.cpp - common layers -----------------------------------------===//
+#include "minigptc/nn/Layers.h"
+
+#include <cmath>
+#include <numeric>
+
+using namespace minigptc;
+using namespace minigptc::nn;
+
+namespace {
+int64_t product(const Shape &shape) {
+  return std::accumulate(shape.begin(), shape.end(), int64_t(1), std::multiplies<>());
+}
+} // namespace
+
+Linear::Linear(Shape in, Shape out, LinearOptions options)
+    : in_(std::move(in)), out_(std::move(out)), options_(std::move(options)) {
+  Shape kernel = in_;
+  kernel.insert(kernel.end(), out_.begin(), out_.end());
+  param(options_.kernelName, kernel, options_.init ? options_.init : init::xavierNormal(product(in_), product(out_)));
+  if (options_.bias)
+    param("bias", out_, init::zeros());
+}
+
+Value Linear::forward(Value x) const {
+  DotDims dims;
+  for (size_t i = 0; i < in_.size(); ++i) {
+    dims.lhsContract.push_back(x.rank() - int64_t(in_.size() - i));
+    dims.rhsContract.push_back(int64_t(i));
+  }
+  Value y = dotGeneral(x, Module::param(options_.kernelName.c_str()), dims);
+  return options_.bias ? y + Module::param("bias") : y;
+}
+
+Embedding::Embedding(int64_t vocab, int64_t d, Initializer init) {
+  param("weight", {vocab, d}, init ? std::move(init) : init::normal(1 / std::sqrt(double(d))));
+}
+
+Value Embedding::forward(Value ids) const { return embedding(Module::param("weight"), ids); }
+
+Value Embedding::attend(const Operand &x) const {
+  return invoke("tied_head", x, [this](Value value) {
+    return dotGeneral(value, Module::param("weight"), {{}, {}, {value.rank() - 1}, {1}});
+  });
+}
+
+LayerNorm::LayerNorm(int64_t d, double epsilon) : epsilon_(epsilon) {
+  param("scale", {d}, init::ones());
+  param("bias", {d}, init::zeros());
+}
+
+Value LayerNorm::forward(Value x) const {
+  return layerNorm(x, Module::param("scale"), Module::param("bias"), epsilon_);
+}
+
+RMSNorm::RMSNorm(int64_t d, double epsilon) : epsilon_(epsilon) { param("weight", {d}, init::ones()); }
+
+Value RMSNorm::forward(Value x) const { return rmsNorm(x, Module::param("weight"), epsilon_); }
+
+Value Dropout::forward(Value x) const {
+  return isTraining() && rate_ > 0 ? dropout(x, key("dropout"), rate_) : x;
+}
+
+SwiGLU::SwiGLU(int64_t d, int64_t ff) : w1_(d, ff), w2_(ff, d), w3_(d, ff) {
+  submodule("w1", w1_);
+  submodule("w2", w2_);
+  submodule("w3", w3_);
+}
+
+Value SwiGLU::forward(Value x) const { return w2_(silu(w1_(x)) * w3_(x)); }
+
+MLP::MLP(int64_t d, int64_t ff, MLPOptions options)
+    : options_(std::move(options)), up_(d, ff, options_.linear), down_(ff, d, options_.linear) {
+  submodule(options_.upName, up_);
+  submodule(options_.downName, down_);
+}
+
+Value MLP::forward(Value x) const { return down_(options_.activation(up_(x))); }
+
+void Sequential::append(std::unique_ptr<Module> module) {
+  const Module &added = *module;
+  submodule(std::to_string(modules_.size()), added);
+  modules_.push_back(std::move(module));
+  steps_.push_back([&added](const Operand &x) { return added(x); });
+}
+
+Value Sequential::forward(Value x) const {
+  for (const Activation &step : steps_)
+    x = step(x);
+  return x;
+}

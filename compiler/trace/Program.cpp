@@ -1,0 +1,211 @@
+//===- Program.cpp - entry functions and programs -------------------------===//
+#include "compiler/trace/TraceContext.h"
+#include "dialects/graph/IR/Graph.h"
+#include "minigptc/trace/Program.h"
+#include "mlir/IR/Diagnostics.h"
+#include "mlir/IR/Verifier.h"
+
+#include <chrono>
+#include <set>
+
+using namespace minigptc;
+using namespace minigptc::detail;
+namespace graph = minigptc::graph;
+using llvm::SmallVector;
+
+namespace {
+
+using Leaves = std::vector<std::pair<std::string, TensorSpec>>;
+
+std::string join(const std::string &name, const std::string &path) { return path.empty() ? name : name + "." + path; }
+
+Leaves leavesOf(const std::vector<Argument> &arguments) {
+  Leaves leaves;
+  for (const Argument &argument : arguments)
+    for (const auto &[path, spec] : argument.spec.flatten())
+      leaves.emplace_back(join(argument.name, path), spec);
+  return leaves;
+}
+
+/// Names for arguments without one: the donated result of the same structure, or
+/// a number.
+void nameArguments(std::vector<Argument> &arguments, const Entry &entry, const SpecTree &output) {
+  for (const std::string &donated : entry.options.donate) {
+    bool known = llvm::any_of(arguments, [&](const Argument &argument) { return argument.name == donated; });
+    const SpecTree *result = output.find(donated);
+    if (known || !result)
+      continue;
+    for (Argument &argument : arguments)
+      if (argument.name.empty() && argument.spec.flatten() == result->flatten()) {
+        argument.name = donated;
+        break;
+      }
+  }
+  std::set<std::string> names;
+  for (auto [i, argument] : llvm::enumerate(arguments)) {
+    if (argument.name.empty())
+      argument.name = "arg" + std::to_string(i);
+    if (!names.insert(argument.name).second)
+      throw TraceError("function '" + entry.name + "': two arguments are named '" + argument.name + "'", entry.where);
+  }
+}
+
+/// Puts names, donations and bounds on the function's arguments and results.
+class Annotator {
+public:
+  Annotator(mlir::func::FuncOp function, const Entry &entry, const Leaves &inputs, const Leaves &outputs)
+      : function(function), entry(entry), inputs(inputs), outputs(outputs), builder(function.getContext()) {}
+
+  void run() {
+    function->setAttr(graph::attr::kEntry, builder.getUnitAttr());
+    for (auto [i, leaf] : llvm::enumerate(inputs))
+      function.setArgAttr(unsigned(i), graph::attr::kName, builder.getStringAttr(leaf.first));
+    for (auto [i, leaf] : llvm::enumerate(outputs))
+      function.setResultAttr(unsigned(i), graph::attr::kName, builder.getStringAttr(leaf.first));
+    for (const std::string &name : entry.options.donate)
+      donate(name);
+    for (const auto &[path, bound] : entry.options.indexBounds)
+      function.setArgAttr(find(path), graph::attr::kIndexBound, builder.getI64IntegerAttr(bound));
+  }
+
+private:
+  void donate(const std::string &name) {
+    bool any = false;
+    for (auto [i, input] : llvm::enumerate(inputs)) {
+      if (input.first != name && input.first.rfind(name + ".", 0) != 0)
+        continue;
+      any = true;
+      auto output = llvm::find(outputs, input);
+      if (output == outputs.end())
+        throw TraceError("function '" + entry.name + "': '" + input.first + "' (" + input.second.toString() +
+                             ") is donated, but no result has this path and type to take over its buffer",
+                         entry.where);
+      function.setArgAttr(unsigned(i), graph::attr::kDonate, builder.getI64IntegerAttr(output - outputs.begin()));
+    }
+    if (!any)
+      throw TraceError("function '" + entry.name + "': there is no argument '" + name + "' to donate", entry.where,
+                       {"name the arguments: {\"" + name + "\", spec}"});
+  }
+
+  unsigned find(const std::string &path) {
+    for (auto [i, input] : llvm::enumerate(inputs))
+      if (input.first == path)
+        return unsigned(i);
+    throw TraceError("function '" + entry.name + "': there is no input '" + path + "' to bound", entry.where);
+  }
+
+  mlir::func::FuncOp function;
+  const Entry &entry;
+  const Leaves &inputs, &outputs;
+  mlir::Builder builder;
+};
+
+SpecTree specOf(const Tree &tree) {
+  return tree.map([](const Value &value) { return TensorSpec(value.type()); });
+}
+
+} // namespace
+
+void TraceContext::traceEntry(const Entry &entry) {
+  if (entry.arguments.size() != entry.arity)
+    throw TraceError("function '" + entry.name + "' has " + std::to_string(entry.arity) + " parameters, " +
+                         std::to_string(entry.arguments.size()) + " arguments are described",
+                     entry.where);
+  SmallVector<mlir::Type> types;
+  for (const auto &[path, spec] : leavesOf(entry.arguments))
+    types.push_back(tensorType(spec));
+  mlir::Location loc = location(entry.where);
+  FunctionScope &scope = pushScope(types, loc);
+  scope.isEntry = true;
+  std::vector<Tree> trees;
+  unsigned next = 0;
+  for (const Argument &argument : entry.arguments)
+    trees.push_back(argument.spec.map([&](const TensorSpec &) { return wrap(scope.function.getArgument(next++)); }));
+  Tree output = entry.fn(trees);
+  SmallVector<mlir::Value> results = localize(output, entry.where);
+  mlir::func::ReturnOp::create(scope.builder, loc, results);
+  scope.function.setType(mlir::FunctionType::get(mlir(), types, mlir::TypeRange(mlir::ValueRange(results))));
+  scope.function.setSymName(entry.name);
+
+  Function function{entry.name, entry.arguments, specOf(output)};
+  nameArguments(function.inputs, entry, function.output);
+  Leaves outputs;
+  for (const auto &[path, spec] : function.output.flatten())
+    outputs.emplace_back(path.empty() ? "result" : path, spec);
+  Annotator(scope.function, entry, leavesOf(function.inputs), outputs).run();
+  program.module->push_back(scope.function);
+  scope.function = nullptr;
+  scopes.pop_back();
+  program.functions.push_back(std::move(function));
+}
+
+Program minigptc::trace(const std::vector<Entry> &entries) {
+  auto begin = std::chrono::steady_clock::now();
+  auto impl = std::make_shared<ProgramImpl>();
+  std::set<std::string> names;
+  {
+    TraceContext context(*impl);
+    for (const Entry &entry : entries) {
+      if (entry.name.empty() || !names.insert(entry.name).second)
+        throw TraceError("two functions of the program are named '" + entry.name + "'", entry.where);
+      context.reserveName(entry.name);
+    }
+    for (const Entry &entry : entries)
+      context.traceEntry(entry);
+  }
+  std::string message;
+  mlir::ScopedDiagnosticHandler handler(&impl->context, [&](mlir::Diagnostic &diagnostic) {
+    message += (message.empty() ? "" : "; ") + diagnostic.str();
+    return mlir::success();
+  });
+  if (failed(mlir::verify(*impl->module)))
+    throw TraceError("the traced program is not well-formed: " + message,
+                     entries.empty() ? std::source_location::current() : entries.front().where);
+  impl->traceSeconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  return Program(impl);
+}
+
+SpecTree minigptc::detail::evalShapeOf(const Entry &entry) {
+  ProgramImpl impl;
+  TraceContext context(impl);
+  context.traceEntry(entry);
+  return impl.functions.back().output;
+}
+
+//===----------------------------------------------------------------------===//
+// Program
+//===----------------------------------------------------------------------===//
+
+const std::vector<Function> &Program::functions() const {
+  static const std::vector<Function> none;
+  return impl_ ? impl_->functions : none;
+}
+
+const Function &Program::function(std::string_view name, std::source_location where) const {
+  std::string known;
+  for (const Function &function : functions()) {
+    if (function.name == name)
+      return function;
+    known += " '" + function.name + "'";
+  }
+  throw TraceError("the program has no function '" + std::string(name) + "'; it has" + known, where);
+}
+
+std::string Program::print() const {
+  if (!impl_)
+    return "";
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  mlir::OpPrintingFlags flags;
+  flags.enableDebugInfo(true);
+  impl_->module->print(os, flags);
+  os << "\n";
+  return text;
+}
+
+void Program::setMetadata(const std::string &json) {
+  if (impl_)
+    (*impl_->module)->setAttr(graph::attr::kMetadata, mlir::StringAttr::get(&impl_->context, json));
+}
+
+double Program::traceSeconds() const { return impl_ ? impl_->traceSeconds : 0; }

@@ -1,0 +1,270 @@
+//===- TraceContext.cpp - the functions being traced ----------------------===//
+#include "compiler/trace/TraceContext.h"
+#include "dialects/graph/IR/Graph.h"
+#include "llvm/ADT/ScopeExit.h"
+
+#include <atomic>
+#include <filesystem>
+
+using namespace mlir;
+using namespace minigptc;
+using namespace minigptc::detail;
+
+namespace {
+thread_local TraceContext *currentContext = nullptr;
+std::atomic<uint64_t> nextScopeId{1};
+} // namespace
+
+ProgramImpl::ProgramImpl() : context(MLIRContext::Threading::DISABLED) {
+  context.loadDialect<graph::GraphDialect, func::FuncDialect>();
+  module = ModuleOp::create(UnknownLoc::get(&context));
+  (*module)->setAttr("minigptc.stage", StringAttr::get(&context, "trace"));
+}
+
+FunctionScope::FunctionScope(uint64_t id, func::FuncOp function)
+    : id(id), function(function), builder(OpBuilder::atBlockEnd(function.addEntryBlock())) {}
+
+FunctionScope::~FunctionScope() {
+  if (function)
+    function.erase();
+}
+
+TraceContext::TraceContext(ProgramImpl &program)
+    : program(program), table(*program.module), previous(currentContext) {
+  currentContext = this;
+}
+
+TraceContext::~TraceContext() {
+  while (!scopes.empty())
+    scopes.pop_back();
+  currentContext = previous;
+}
+
+TraceContext *TraceContext::currentOrNull() { return currentContext; }
+
+TraceContext &TraceContext::current(const std::source_location &where) {
+  if (!currentContext || currentContext->scopes.empty())
+    throw TraceError("no function is being traced here; call this from a function given to trace or jit", where);
+  return *currentContext;
+}
+
+//===----------------------------------------------------------------------===//
+// Places
+//===----------------------------------------------------------------------===//
+
+std::string minigptc::detail::displayFile(const char *file) {
+  std::filesystem::path path(file);
+  if (path.is_relative())
+    return path.lexically_normal().generic_string();
+  std::error_code error;
+  std::filesystem::path inside = path.lexically_relative(std::filesystem::current_path(error));
+  if (!error && !inside.empty() && *inside.begin() != "..")
+    return inside.generic_string();
+  return path.filename().generic_string();
+}
+
+bool minigptc::detail::isLibraryPlace(const std::source_location &where) {
+  return StringRef(where.file_name()).starts_with("compiler/");
+}
+
+Location TraceContext::location(const std::source_location &where) {
+  auto toLoc = [&](const std::source_location &place) -> Location {
+    return FileLineColLoc::get(mlir(), displayFile(place.file_name()), place.line(), place.column());
+  };
+  Location loc = toLoc(where);
+  if (!isLibraryPlace(where))
+    return loc;
+  // From library code outwards, to the first place in the user's program.
+  SmallVector<Location> chain;
+  for (const std::source_location &place : llvm::reverse(callPlaces)) {
+    chain.push_back(toLoc(place));
+    if (!isLibraryPlace(place))
+      break;
+  }
+  for (unsigned i = chain.size(); i-- > 1;)
+    chain[i - 1] = CallSiteLoc::get(chain[i - 1], chain[i]);
+  return chain.empty() ? loc : Location(CallSiteLoc::get(loc, chain.front()));
+}
+
+CallPlaceScope::CallPlaceScope(const std::source_location &where) : context(currentContext) {
+  if (context)
+    context->callPlaces.push_back(where);
+}
+
+CallPlaceScope::~CallPlaceScope() {
+  if (context)
+    context->callPlaces.pop_back();
+}
+
+TraceError::TraceError(const std::string &message, const std::source_location &where,
+                       std::vector<std::string> notes)
+    : std::runtime_error([&] {
+        std::string text = message + "\n  at " + displayFile(where.file_name()) + ":" + std::to_string(where.line());
+        for (const std::string &note : notes)
+          text += "\n  note: " + note;
+        return text;
+      }()),
+      message_(message), place_(displayFile(where.file_name()) + ":" + std::to_string(where.line())),
+      notes_(std::move(notes)) {}
+
+//===----------------------------------------------------------------------===//
+// Types and values
+//===----------------------------------------------------------------------===//
+
+Type TraceContext::elementType(DType dtype) {
+  Builder builder(mlir());
+  switch (dtype) {
+  case DType::f64: return builder.getF64Type();
+  case DType::f32: return builder.getF32Type();
+  case DType::bf16: return builder.getBF16Type();
+  case DType::f16: return builder.getF16Type();
+  case DType::i64: return builder.getI64Type();
+  case DType::i32: return builder.getI32Type();
+  case DType::i8: return builder.getI8Type();
+  case DType::i1: return builder.getI1Type();
+  case DType::u64: return builder.getIntegerType(64, false);
+  case DType::u32: return builder.getIntegerType(32, false);
+  }
+  llvm_unreachable("element type");
+}
+
+RankedTensorType TraceContext::tensorType(const minigptc::TensorType &type) {
+  return RankedTensorType::get(type.shape, elementType(type.dtype));
+}
+
+minigptc::TensorType minigptc::detail::toTensorType(Type type) {
+  auto tensor = cast<RankedTensorType>(type);
+  Type element = tensor.getElementType();
+  DType dtype = element.isF64()                 ? DType::f64
+                : element.isF32()               ? DType::f32
+                : element.isBF16()              ? DType::bf16
+                : element.isF16()               ? DType::f16
+                : element.isUnsignedInteger(64) ? DType::u64
+                : element.isUnsignedInteger(32) ? DType::u32
+                : element.isInteger(64)         ? DType::i64
+                : element.isInteger(32)         ? DType::i32
+                : element.isInteger(8)          ? DType::i8
+                                                : DType::i1;
+  return {dtype, Shape(tensor.getShape())};
+}
+
+minigptc::Value TraceContext::wrap(mlir::Value value) {
+  return minigptc::Value(scope().id, value.getAsOpaquePointer(),
+                         std::make_shared<const minigptc::TensorType>(toTensorType(value.getType())));
+}
+
+mlir::Value TraceContext::capture(FunctionScope &scope, mlir::Value outer, const std::source_location &where) {
+  if (scope.differentiated.contains(outer))
+    throw TraceError("a parameter is captured as a constant: this tensor is differentiated, but the function "
+                     "reads it from outside, so that its gradient would miss this use",
+                     where, {"use the function's own argument instead of the outer variable"});
+  if (scope.isHost)
+    throw TraceError("a function of the host works on its own scalar arguments only; this tensor comes from outside",
+                     where);
+  auto [entry, isNew] = scope.argumentOf.try_emplace(outer);
+  if (isNew) {
+    unsigned number = scope.function.getNumArguments();
+    if (failed(scope.function.insertArgument(number, outer.getType(), DictionaryAttr(), outer.getLoc())))
+      throw TraceError("cannot pass this tensor into the function", where);
+    entry->second = scope.function.getArgument(number);
+    scope.captured.push_back(outer);
+  }
+  return entry->second;
+}
+
+mlir::Value TraceContext::localize(const minigptc::Value &value, const std::source_location &where) {
+  if (!value.valid())
+    throw TraceError("this Value holds no tensor: it was never assigned", where);
+  size_t level = scopes.size();
+  while (level > 0 && scopes[level - 1]->id != value.scopeId())
+    --level;
+  if (level == 0)
+    throw TraceError("this tensor (" + value.type().toString() +
+                         ") belongs to another trace: the function that made it is finished or is not being traced here",
+                     where, {"return it from that function, or pass it as an argument"});
+  mlir::Value current = mlir::Value::getFromOpaquePointer(value.opaque());
+  for (; level < scopes.size(); ++level)
+    current = capture(*scopes[level], current, where);
+  return current;
+}
+
+SmallVector<mlir::Value> TraceContext::localize(const Tree &tree, const std::source_location &where) {
+  SmallVector<mlir::Value> values;
+  for (const auto &[path, leaf] : tree.flatten())
+    values.push_back(localize(leaf, where));
+  return values;
+}
+
+Tree TraceContext::rebuild(const Tree &like, ValueRange values) {
+  size_t next = 0;
+  return like.map([&](const minigptc::Value &) { return wrap(values[next++]); });
+}
+
+//===----------------------------------------------------------------------===//
+// Functions
+//===----------------------------------------------------------------------===//
+
+FunctionScope &TraceContext::pushScope(TypeRange inputs, Location loc) {
+  auto type = FunctionType::get(mlir(), inputs, {});
+  scopes.push_back(std::make_unique<FunctionScope>(nextScopeId++, func::FuncOp::create(loc, "traced", type)));
+  return *scopes.back();
+}
+
+namespace {
+/// Ends the function with a return and gives it its result types.
+void finish(FunctionScope &scope, ValueRange results, Location loc) {
+  func::ReturnOp::create(scope.builder, loc, results);
+  scope.function.setType(FunctionType::get(scope.function.getContext(), scope.function.getArgumentTypes(),
+                                           TypeRange(results)));
+}
+} // namespace
+
+TracedFunction TraceContext::traceFunction(StringRef name, ArrayRef<mlir::Value> inputs,
+                                           function_ref<Tree(ArrayRef<minigptc::Value>)> body,
+                                           const std::source_location &where, const PrivateOptions &options) {
+  Location loc = location(where);
+  FunctionScope &scope = pushScope(ValueRange(inputs).getTypes(), loc);
+  size_t depth = scopes.size();
+  scope.isHost = options.isHost;
+  for (unsigned number : options.differentiated)
+    scope.differentiated.insert(inputs[number]);
+  SmallVector<minigptc::Value> arguments;
+  for (mlir::Value argument : scope.function.getArguments())
+    arguments.push_back(wrap(argument));
+
+  TracedFunction traced;
+  try {
+    traced.output = body(arguments);
+    finish(scope, localize(traced.output, where), loc);
+  } catch (...) {
+    scopes.resize(depth - 1);
+    throw;
+  }
+  traced.operands.assign(inputs.begin(), inputs.end());
+  traced.operands.append(scope.captured);
+  func::FuncOp function = scope.function;
+  function.setPrivate();
+  if (options.isHost)
+    function->setAttr(graph::attr::kHost, UnitAttr::get(mlir()));
+  if (options.remat)
+    function->setAttr(graph::attr::kRemat, options.remat);
+  scope.function = nullptr;
+  scopes.pop_back();
+  traced.function = table.add(function, name);
+  return traced;
+}
+
+void TraceContext::inScope(size_t depth, function_ref<void()> body) {
+  std::vector<std::unique_ptr<FunctionScope>> inner(std::make_move_iterator(scopes.begin() + depth),
+                                                    std::make_move_iterator(scopes.end()));
+  scopes.resize(depth);
+  auto restore = llvm::scope_exit([&] {
+    std::move(inner.begin(), inner.end(), std::back_inserter(scopes));
+  });
+  body();
+}
+
+Tree TraceContext::call(const TracedFunction &traced, const std::source_location &where) {
+  auto op = func::CallOp::create(scope().builder, location(where), traced.function, traced.operands);
+  return rebuild(traced.output, op.getResults());
+}

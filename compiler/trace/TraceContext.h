@@ -1,0 +1,127 @@
+//===- TraceContext.h - the functions being traced --------------*- C++ -*-===//
+//
+// One TraceContext per Program under construction, current for its thread while
+// `trace` runs. It holds a stack of function scopes: an entry function, and inside
+// it the private functions of module calls, losses and updates. A Value names its
+// scope by a number that is never used twice, so that a stale one is found out
+// without touching its IR.
+//
+//===----------------------------------------------------------------------===//
+#ifndef MINIGPTC_COMPILER_TRACE_TRACECONTEXT_H
+#define MINIGPTC_COMPILER_TRACE_TRACECONTEXT_H
+
+#include "compiler/trace/FunctionTable.h"
+#include "compiler/trace/ProgramImpl.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/Builders.h"
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/DenseSet.h"
+
+namespace minigptc::detail {
+
+/// A function under construction. Erases it if tracing is abandoned.
+struct FunctionScope {
+  FunctionScope(uint64_t id, mlir::func::FuncOp function);
+  ~FunctionScope();
+
+  uint64_t id;
+  mlir::func::FuncOp function; ///< not in the module until it is finished
+  mlir::OpBuilder builder;
+  /// Outer values in the order of the arguments that stand for them, which
+  /// come after the explicit arguments.
+  llvm::SmallVector<mlir::Value> captured;
+  llvm::DenseMap<mlir::Value, mlir::Value> argumentOf;
+  /// Outer values that may not be captured: they are differentiated arguments.
+  llvm::DenseSet<mlir::Value> differentiated;
+  bool isEntry = false, isHost = false;
+};
+
+/// A finished private function and what its caller must pass.
+struct TracedFunction {
+  mlir::func::FuncOp function;
+  llvm::SmallVector<mlir::Value> operands; ///< explicit ones, then captured ones
+  Tree output;                             ///< its leaves are gone: only structure and types
+};
+
+struct PrivateOptions {
+  bool isHost = false;
+  /// Numbers of explicit inputs that are differentiated.
+  llvm::SmallVector<unsigned> differentiated = {};
+  /// Attribute of the function, or null.
+  mlir::Attribute remat = {};
+};
+
+class TraceContext {
+public:
+  explicit TraceContext(ProgramImpl &program);
+  ~TraceContext();
+  TraceContext(const TraceContext &) = delete;
+
+  /// The thread's current context; throws if nothing is being traced.
+  static TraceContext &current(const std::source_location &where);
+  static TraceContext *currentOrNull();
+
+  mlir::MLIRContext *mlir() { return &program.context; }
+  FunctionScope &scope() { return *scopes.back(); }
+  mlir::Location location(const std::source_location &where);
+
+  /// The value in the innermost function, captured through the functions
+  /// between. Throws for a value of another trace.
+  mlir::Value localize(const Value &value, const std::source_location &where);
+  Value wrap(mlir::Value value);
+  llvm::SmallVector<mlir::Value> localize(const Tree &tree, const std::source_location &where);
+  /// The structure of `like` over values.
+  Tree rebuild(const Tree &like, mlir::ValueRange values);
+
+  mlir::Type elementType(DType dtype);
+  mlir::RankedTensorType tensorType(const TensorType &type);
+
+  /// Traces a private function of `inputs` (values of the innermost function).
+  /// Equal ones become one; nothing calls it yet.
+  TracedFunction traceFunction(llvm::StringRef name, llvm::ArrayRef<mlir::Value> inputs,
+                               llvm::function_ref<Tree(llvm::ArrayRef<Value>)> body,
+                               const std::source_location &where, const PrivateOptions &options = {});
+  /// Calls a function from the innermost one; the results' tree.
+  Tree call(const TracedFunction &traced, const std::source_location &where);
+  void traceEntry(const Entry &entry);
+  void reserveName(llvm::StringRef name) { table.reserve(name); }
+
+  size_t depth() const { return scopes.size(); }
+  /// Runs `body` with the outer function number `depth` as the innermost one.
+  void inScope(size_t depth, llvm::function_ref<void()> body);
+
+  /// Places of the calls that lead into library code, innermost last.
+  std::vector<std::source_location> callPlaces;
+
+private:
+  FunctionScope &pushScope(mlir::TypeRange inputs, mlir::Location loc);
+  mlir::Value capture(FunctionScope &scope, mlir::Value outer, const std::source_location &where);
+
+  ProgramImpl &program;
+  FunctionTable table;
+  std::vector<std::unique_ptr<FunctionScope>> scopes;
+  TraceContext *previous;
+};
+
+/// The source of MLIR types' names for people: "f32[4,8]".
+TensorType toTensorType(mlir::Type type);
+
+/// File name as messages and locations show it: relative to the project's root or
+/// the working directory, else without its folder.
+std::string displayFile(const char *file);
+/// True for places inside the compiler's own libraries.
+bool isLibraryPlace(const std::source_location &where);
+
+/// Marks, for its lifetime, that library code works on behalf of a user's call.
+class CallPlaceScope {
+public:
+  explicit CallPlaceScope(const std::source_location &where);
+  ~CallPlaceScope();
+
+private:
+  TraceContext *context;
+};
+
+} // namespace minigptc::detail
+
+#endif // MINIGPTC_COMPILER_TRACE_TRACECONTEXT_H
