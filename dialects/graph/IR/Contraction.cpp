@@ -26,6 +26,17 @@ LogicalResult ReduceOp::inferReturnTypes(MLIRContext *, std::optional<Location> 
   return success();
 }
 
+OpFoldResult ReduceOp::fold(FoldAdaptor adaptor) {
+  if (getDims().empty())
+    return getOperand();
+  // The extremum of equal elements is each of them.
+  auto constant = dyn_cast_or_null<DenseElementsAttr>(adaptor.getOperand());
+  bool idempotent = getKind() != ReduceKind::sum && getKind() != ReduceKind::prod;
+  if (constant && constant.isSplat() && idempotent && getType().getNumElements() > 0)
+    return constant.resizeSplat(getType());
+  return nullptr;
+}
+
 /// Sizes of paired dimensions must be equal.
 static LogicalResult checkPairs(const OpChecker &check, StringRef what, Value lhs, ArrayRef<int64_t> lhsDims, Value rhs,
                                 ArrayRef<int64_t> rhsDims) {

@@ -71,7 +71,14 @@ inline constexpr llvm::StringLiteral kMetadata = "minigptc.metadata";
 namespace mlir::OpTrait {
 /// Marks the ops whose operands and result have one type (see Graph_SameTypes).
 template <typename ConcreteOp>
-class InferSameTypes : public TraitBase<ConcreteOp, InferSameTypes> {};
+class InferSameTypes : public TraitBase<ConcreteOp, InferSameTypes> {
+public:
+  static llvm::LogicalResult verifyTrait(Operation *op) {
+    llvm::SmallVector<Type, 1> inferred;
+    return minigptc::graph::detail::inferSameTypes(op->getLoc(), op->getName().getStringRef(), op->getOperands(),
+                                                   inferred);
+  }
+};
 } // namespace mlir::OpTrait
 
 #include "dialects/graph/IR/GraphDialect.h.inc"
