@@ -1,6 +1,7 @@
 //===- Builders.cpp - writing graph ops tersely ---------------------------===//
 #include "dialects/graph/IR/Builders.h"
 
+#include <limits>
 #include <numeric>
 
 using namespace mlir;
@@ -82,4 +83,26 @@ Value GraphBuilder::reduce(ReduceKind kind, Value value, ArrayRef<int64_t> dims)
   if (dims.empty())
     return value;
   return make<ReduceOp>(kind, value, dims);
+}
+
+/// The least finite and the least positive normal number of f32 or f64.
+static double lowest(Type type) {
+  return type.isF64() ? std::numeric_limits<double>::lowest() : double(std::numeric_limits<float>::lowest());
+}
+static double tiny(Type type) {
+  return type.isF64() ? std::numeric_limits<double>::min() : double(std::numeric_limits<float>::min());
+}
+
+GraphBuilder::ShiftedExponential GraphBuilder::shiftedExponential(Value x, ArrayRef<int64_t> dims) {
+  // A finite maximum keeps -inf - max = -inf where all are -inf (and lets NaN through).
+  Value max = maximum(reduce(ReduceKind::max, x, dims), lowest(elementType(x)));
+  Value shifted = subtract(x, broadcastBack(max, x, dims));
+  Value exponentials = exponential(shifted);
+  return {max, shifted, exponentials, sum(exponentials, dims)};
+}
+
+Value GraphBuilder::normalize(const ShiftedExponential &e, ArrayRef<int64_t> dims) {
+  // The sum is at least 1, but for a slice of -inf, where it is 0: 0 / tiny is 0.
+  Value divisor = maximum(e.sum, tiny(elementType(e.sum)));
+  return divide(e.exponentials, broadcastBack(divisor, e.exponentials, dims));
 }

@@ -131,6 +131,21 @@ public:
     return make<SelectOp>(pred, onTrue, onFalse);
   }
 
+  /// e^(x - max) along dimensions, safe for slices that are -inf everywhere: their
+  /// exponentials and `sum` are 0 (and `max` is the least finite number).
+  struct ShiftedExponential {
+    mlir::Value max;          ///< reduced
+    mlir::Value shifted;      ///< x - max
+    mlir::Value exponentials; ///< e^shifted
+    mlir::Value sum;          ///< of the exponentials, reduced
+  };
+  ShiftedExponential shiftedExponential(mlir::Value x, llvm::ArrayRef<int64_t> dims);
+  /// e^(x - max) / sum; zeros for a slice that is -inf everywhere.
+  mlir::Value normalize(const ShiftedExponential &e, llvm::ArrayRef<int64_t> dims);
+
+  /// The mean along one dimension, which disappears.
+  mlir::Value mean(mlir::Value x, int64_t dim) { return divide(sum(x, dim), double(shapeOf(x)[dim])); }
+
 private:
   mlir::OpBuilder &builder;
   mlir::Location location;
