@@ -28,7 +28,7 @@ void setLogSink(std::function<void(LogLevel, const std::string &)> function) {
   sink() = std::move(function);
 }
 
-std::string quoted(std::string_view text) {
+std::string quote(std::string_view text) {
   constexpr size_t limit = 100;
   static const char digits[] = "0123456789abcdef";
   std::string out = "'";

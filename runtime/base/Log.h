@@ -28,7 +28,7 @@ void setLogSink(std::function<void(LogLevel, const std::string &)> sink);
 
 /// `text` in single quotes, cut after 100 bytes, control characters as \xNN: how names
 /// from untrusted files appear in messages.
-std::string quoted(std::string_view text);
+std::string quote(std::string_view text);
 
 } // namespace minigptc::runtime
 

@@ -151,7 +151,7 @@ private:
       if (kernel.symbol.empty() || kernel.symbol.find('\0') != std::string_view::npos)
         return invalidArtifact("kernel " + std::to_string(i) + " has no name");
       if (kernel.items < 0 || uint64_t(kernel.items) > kMaxBytes || kernel.grain < 1)
-        return invalidArtifact("kernel " + quoted(kernel.symbol) + " has no sensible size");
+        return invalidArtifact("kernel " + quote(kernel.symbol) + " has no sensible size");
       MINIGPTC_RETURN_IF_ERROR(readTypes(from.inputs(), kernel.inputs));
       MINIGPTC_RETURN_IF_ERROR(readTypes(from.outputs(), kernel.outputs));
       program_.kernels.push_back(std::move(kernel));
@@ -198,7 +198,7 @@ private:
     for (uint32_t i = 0; i < sizeOfVector(from.operands()); ++i) {
       uint32_t number = from.operands()->Get(i);
       if (number >= sizeOfVector(from.buffers()))
-        return invalidArtifact("block " + quoted(block.name) + ": an operand is no buffer of it");
+        return invalidArtifact("block " + quote(block.name) + ": an operand is no buffer of it");
       const fb::Buffer &buffer = *from.buffers()->Get(number);
       block.operands.push_back({buffer.kind(), buffer.index(), buffer.offset(), buffer.size()});
     }
@@ -228,9 +228,9 @@ private:
       ParameterDecl decl{viewOf(parameter.name()), std::move(*type), parameter.donated_to(),
                          parameter.index_bound()};
       if (!names.insert(decl.name).second)
-        return invalidArtifact("entry " + quoted(entry) + " has two parameters " + quoted(decl.name));
+        return invalidArtifact("entry " + quote(entry) + " has two parameters " + quote(decl.name));
       if (decl.indexBound < 0 || (decl.indexBound > 0 && !isInteger(decl.type.dtype)))
-        return invalidArtifact("the bound of " + quoted(decl.name) + " makes no sense");
+        return invalidArtifact("the bound of " + quote(decl.name) + " makes no sense");
       to.push_back(std::move(decl));
     }
     return {};
@@ -244,7 +244,7 @@ private:
         continue;
       if (input.donatedTo < -1 || size_t(input.donatedTo) >= entry.outputs.size() ||
           taken[input.donatedTo] || entry.outputs[input.donatedTo].type != input.type)
-        return invalidArtifact("entry " + quoted(entry.name) + " donates " + quoted(input.name) +
+        return invalidArtifact("entry " + quote(entry.name) + " donates " + quote(input.name) +
                                " to an output that cannot have it");
       taken[input.donatedTo] = true;
       entry.donates = true;
@@ -263,7 +263,7 @@ private:
       if (entry.name.empty() || program_.findEntry(entry.name))
         return invalidArtifact("an entry function without a name of its own");
       if (entry.block >= program_.blocks.size())
-        return invalidArtifact("entry " + quoted(entry.name) + " names a block that is not there");
+        return invalidArtifact("entry " + quote(entry.name) + " names a block that is not there");
       MINIGPTC_RETURN_IF_ERROR(readParameters(from.inputs(), entry.name, entry.inputs));
       MINIGPTC_RETURN_IF_ERROR(readParameters(from.outputs(), entry.name, entry.outputs));
       MINIGPTC_RETURN_IF_ERROR(checkArguments(entry));
@@ -282,10 +282,10 @@ private:
     for (const ParameterDecl &output : entry.outputs)
       parameters.push_back(&output);
     if (block.numInputs != entry.inputs.size() || block.arguments.size() != parameters.size())
-      return invalidArtifact("entry " + quoted(entry.name) + " and its block differ in arguments");
+      return invalidArtifact("entry " + quote(entry.name) + " and its block differ in arguments");
     for (size_t i = 0; i < parameters.size(); ++i)
       if (block.arguments[i] != uint64_t(parameters[i]->type.numBytes()))
-        return invalidArtifact("entry " + quoted(entry.name) + ": " + quoted(parameters[i]->name) +
+        return invalidArtifact("entry " + quote(entry.name) + ": " + quote(parameters[i]->name) +
                                " and the block's argument differ in size");
     return {};
   }
@@ -355,14 +355,14 @@ StatusOr<Program> readArtifact(std::span<const std::byte> bytes) {
 Status checkTarget(const Program &program) {
   auto cpuOf = [](std::string_view triple) { return triple.substr(0, triple.find('-')); };
   if (cpuOf(program.triple) != cpuOf(hostTriple()))
-    return Status(StatusCode::failedPrecondition, "the artifact is for " + quoted(program.triple) +
+    return Status(StatusCode::failedPrecondition, "the artifact is for " + quote(program.triple) +
                                                       ", this machine is " +
-                                                      quoted(hostTriple()))
+                                                      quote(hostTriple()))
         .withHelp("compile it on this machine");
   std::string missing;
   for (std::string_view feature : program.features)
     if (std::ranges::find(hostCpuFeatures(), feature) == hostCpuFeatures().end())
-      missing += (missing.empty() ? "" : ", ") + quoted(feature);
+      missing += (missing.empty() ? "" : ", ") + quote(feature);
   if (missing.empty())
     return {};
   return Status(StatusCode::failedPrecondition,

@@ -30,7 +30,7 @@ public:
 
 private:
   Status fail(const std::string &what) const {
-    std::string text = "block " + quoted(block_.name);
+    std::string text = "block " + quote(block_.name);
     if (number_ < block_.instructions.size())
       text += ", instruction " + std::to_string(number_);
     return invalidArtifact(text + ": " + what);
@@ -62,6 +62,7 @@ private:
       return fail("operands that are not there");
     if (instruction.location != kNoLocation && instruction.location >= program_.locations.size())
       return fail("a location that is not there");
+    MINIGPTC_RETURN_IF_ERROR(checkOperands(instruction));
     for (uint32_t i = 0; i < instruction.numOutputs; ++i) {
       const BufferRef &out = output(instruction, i);
       bool readOnly = out.kind == fb::BufferKind::constant ||
@@ -69,6 +70,10 @@ private:
       if (readOnly)
         return fail("it writes a constant or an input");
     }
+    return {};
+  }
+
+  Status checkOperands(const Instruction &instruction) const {
     switch (instruction.opcode) {
     case fb::Opcode::launch: return checkLaunch(instruction);
     case fb::Opcode::gemm: return checkGemm(instruction);
@@ -85,7 +90,7 @@ private:
     const KernelInfo &kernel = program_.kernels[instruction.target];
     if (instruction.numInputs != kernel.inputs.size() ||
         instruction.numOutputs != kernel.outputs.size())
-      return fail("kernel " + quoted(kernel.symbol) + " takes other operands");
+      return fail("kernel " + quote(kernel.symbol) + " takes other operands");
     for (uint32_t i = 0; i < instruction.numInputs; ++i)
       MINIGPTC_RETURN_IF_ERROR(need(input(instruction, i), kernel.inputs[i].numBytes()));
     for (uint32_t i = 0; i < instruction.numOutputs; ++i)
@@ -110,7 +115,7 @@ private:
     const Block &callee = program_.blocks[instruction.target];
     if (instruction.numInputs != callee.numInputs ||
         instruction.numInputs + uint64_t(instruction.numOutputs) != callee.arguments.size())
-      return fail("block " + quoted(callee.name) + " takes other operands");
+      return fail("block " + quote(callee.name) + " takes other operands");
     for (uint32_t i = 0; i < callee.arguments.size(); ++i)
       MINIGPTC_RETURN_IF_ERROR(need(operand(instruction, i), callee.arguments[i]));
     if (instruction.frame % kBufferAlignment || instruction.frame > block_.frameSize ||
@@ -133,7 +138,7 @@ private:
     const HostProgram &scalars = program_.hostPrograms[instruction.target];
     if (instruction.numInputs != scalars.inputTypes.size() ||
         instruction.numOutputs != scalars.resultTypes.size())
-      return fail("scalar program " + quoted(scalars.name) + " takes other operands");
+      return fail("scalar program " + quote(scalars.name) + " takes other operands");
     for (uint32_t i = 0; i < instruction.numInputs; ++i)
       MINIGPTC_RETURN_IF_ERROR(need(input(instruction, i), sizeOf(scalars.inputTypes[i])));
     for (uint32_t i = 0; i < instruction.numOutputs; ++i)
@@ -188,7 +193,7 @@ private:
   Status visit(uint32_t number, int depth) {
     Block &block = program_.blocks[number];
     if (states_[number] == State::open)
-      return invalidArtifact("block " + quoted(block.name) + " calls itself");
+      return invalidArtifact("block " + quote(block.name) + " calls itself");
     if (states_[number] == State::fresh) {
       if (depth > kMaxDepth)
         return invalidArtifact("calls are nested too deep");
@@ -213,7 +218,7 @@ private:
       result.steps += callee.steps;
       nested = std::max(nested, program_.blocks[instruction.target].nestedOperands);
       if (result.steps > kMaxSteps || result.depth > kMaxDepth)
-        return invalidArtifact("block " + quoted(block.name) + " runs too many instructions");
+        return invalidArtifact("block " + quote(block.name) + " runs too many instructions");
     }
     block.nestedOperands = block.operands.size() + nested;
     return {};

@@ -75,7 +75,7 @@ double apply(ScalarOp op, double a, double b, double c) {
 
 Status HostProgram::check() const {
   auto invalid = [&](size_t i, const std::string &what) {
-    return Status(StatusCode::dataLoss, "scalar program " + quoted(name) + ", instruction " +
+    return Status(StatusCode::dataLoss, "scalar program " + quote(name) + ", instruction " +
                                             std::to_string(i) + ": " + what);
   };
   for (size_t i = 0; i < instructions.size(); ++i) {

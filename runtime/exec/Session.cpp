@@ -21,7 +21,7 @@ std::vector<ParameterInfo> describe(const std::vector<ParameterDecl> &parameters
 }
 
 Status outOfMemory(const std::string &name) {
-  return Status(StatusCode::resourceExhausted, "not enough memory for " + quoted(name));
+  return Status(StatusCode::resourceExhausted, "not enough memory for " + quote(name));
 }
 
 } // namespace
@@ -47,7 +47,7 @@ StatusOr<size_t> Session::Impl::find(std::string_view name) const {
       return i;
     known += (known.empty() ? "" : ", ") + entries[i].name;
   }
-  return Status(StatusCode::notFound, "the program has no entry function " + quoted(name))
+  return Status(StatusCode::notFound, "the program has no entry function " + quote(name))
       .withHelp("it has: " + known);
 }
 
@@ -100,7 +100,7 @@ StatusOr<Session> Session::open(const std::string &path, const SessionOptions &o
     return bytes.status();
   StatusOr<Session> session = load(*bytes, options);
   if (!session)
-    return Status(session.status().code(), "cannot load " + quoted(path) + ": " + session.status().message())
+    return Status(session.status().code(), "cannot load " + quote(path) + ": " + session.status().message())
         .withHelp(session.status().help());
   return session;
 }

@@ -10,11 +10,11 @@ namespace minigptc::runtime {
 namespace {
 
 Status mistake(const EntryInfo &entry, const std::string &what) {
-  return Status(StatusCode::invalidArgument, "entry " + quoted(entry.name) + ": " + what);
+  return Status(StatusCode::invalidArgument, "entry " + quote(entry.name) + ": " + what);
 }
 
 void appendName(std::string &list, const std::string &name) {
-  list += (list.empty() ? "" : ", ") + quoted(name);
+  list += (list.empty() ? "" : ", ") + quote(name);
 }
 
 /// "[3,17]" of the element with that row-major number.
@@ -30,7 +30,7 @@ template <typename T> Status checkBound(const EntryInfo &entry, const ParameterI
   std::span<const T> values = array.span<T>();
   for (size_t i = 0; i < values.size(); ++i)
     if (std::cmp_less(values[i], 0) || std::cmp_greater_equal(values[i], info.indexBound))
-      return mistake(entry, "input " + quoted(info.name) + " holds " + std::to_string(values[i]) +
+      return mistake(entry, "input " + quote(info.name) + " holds " + std::to_string(values[i]) +
                                 " at " + positionOf(int64_t(i), info.type.shape) +
                                 ", which is outside of [0, " + std::to_string(info.indexBound) + ")");
   return {};
@@ -80,9 +80,9 @@ Status checkInputs(const EntryInfo &entry, std::span<const Array> inputs) {
   for (size_t i = 0; i < inputs.size(); ++i) {
     const ParameterInfo &info = entry.inputs[i];
     if (!inputs[i].valid())
-      return mistake(entry, "input " + quoted(info.name) + " is empty");
+      return mistake(entry, "input " + quote(info.name) + " is empty");
     if (inputs[i].type() != info.type)
-      return mistake(entry, "input " + quoted(info.name) + " is " + inputs[i].type().toString() +
+      return mistake(entry, "input " + quote(info.name) + " is " + inputs[i].type().toString() +
                                 " instead of " + info.type.toString());
     if (info.indexBound > 0)
       MINIGPTC_RETURN_IF_ERROR(checkBounds(entry, info, inputs[i]));

@@ -51,7 +51,7 @@ StatusOr<std::unique_ptr<Device>> openDevice(std::string_view name, int index,
       return driver->open(index, options);
     known += (known.empty() ? "" : ", ") + std::string(driver->name());
   }
-  return Status(StatusCode::notFound, "no driver is called " + quoted(name))
+  return Status(StatusCode::notFound, "no driver is called " + quote(name))
       .withHelp(known.empty() ? "this runtime was built without any driver"
                               : "this runtime has: " + known);
 }

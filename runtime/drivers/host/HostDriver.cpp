@@ -119,7 +119,7 @@ public:
     for (const std::string &name : names) {
       void *symbol = object->find(name);
       if (!symbol)
-        return Status(StatusCode::dataLoss, "the code has no kernel " + quoted(name));
+        return Status(StatusCode::dataLoss, "the code has no kernel " + quote(name));
       kernels.push_back(reinterpret_cast<Kernel>(symbol));
     }
     return std::unique_ptr<Executable>(

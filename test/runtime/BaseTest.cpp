@@ -1,0 +1,193 @@
+#include "minigptc/runtime/Array.h"
+#include "minigptc/runtime/Status.h"
+#include "runtime/base/Cancellation.h"
+#include "runtime/base/File.h"
+#include "runtime/base/Hash.h"
+#include "runtime/base/Log.h"
+#include "runtime/base/Scalar.h"
+
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <csignal>
+#include <filesystem>
+#include <sys/resource.h>
+#include <sys/stat.h>
+
+using namespace minigptc;
+using namespace minigptc::runtime;
+using Catch::Matchers::Contains;
+namespace fs = std::filesystem;
+
+namespace {
+
+/// An empty folder, removed at the end.
+struct Folder {
+  std::string path;
+  Folder() : path((fs::temp_directory_path() / "minigptc-base-XXXXXX").string()) {
+    REQUIRE(mkdtemp(path.data()));
+  }
+  ~Folder() { fs::remove_all(path); }
+  std::string operator/(const std::string &name) const { return path + "/" + name; }
+  size_t files() const { return size_t(std::distance(fs::directory_iterator(path), {})); }
+};
+
+uint64_t hashOf(std::string_view text) { return hash64(std::as_bytes(std::span(text))); }
+
+} // namespace
+
+TEST_CASE("a status prints what, where, and what to do") {
+  Status status = Status(StatusCode::notFound, "no such key").at("a.yaml:3").withHelp("see the list");
+  CHECK(status.toString() == "no such key\n  at a.yaml:3\n  help: see the list");
+  CHECK_FALSE(status.ok());
+  CHECK(Status().ok());
+  StatusOr<int> value = 3;
+  CHECK(*value == 3);
+}
+
+TEST_CASE("the content hash is XXH64") {
+  CHECK(hashOf("") == 0xef46db3751d8e999);
+  CHECK(hashOf("a") == 0xd24ec4f1a98c6e5b);
+  CHECK(hashOf("abc") == 0x44bc2cf5ad770999);
+  CHECK(hashOf("Nobody inspects the spammish repetition") == 0xfbcea83c8a378bf1);
+  // In pieces of any size.
+  std::string text;
+  for (int i = 0; i < 1000; ++i)
+    text += char(i * 31);
+  for (size_t piece : {1, 7, 32, 33, 999}) {
+    Hasher64 hasher;
+    for (size_t at = 0; at < text.size(); at += piece)
+      hasher.update(std::as_bytes(std::span(text).subspan(at, std::min(piece, text.size() - at))));
+    CHECK(hasher.finish() == hashOf(text));
+  }
+}
+
+TEST_CASE("types and arrays") {
+  CHECK(TensorType{f32, {16, 128}}.toString() == "f32[16,128]");
+  CHECK(TensorType{i64, {}}.toString() == "i64[]");
+  CHECK(TensorType{bf16, {3, 4}}.numBytes() == 24);
+  Array zeros(TensorType{f32, {3, 5}});
+  REQUIRE(zeros.valid());
+  CHECK(reinterpret_cast<uintptr_t>(zeros.data()) % 64 == 0);
+  for (float value : zeros.span<float>())
+    CHECK(value == 0);
+  Array empty(TensorType{f32, {0, 5}});
+  CHECK(empty.valid());
+  CHECK(empty.clone().valid());
+  Array copy = zeros.clone(), shared = zeros;
+  copy.span<float>()[0] = 1;
+  CHECK(zeros.span<float>()[0] == 0);
+  CHECK(zeros.useCount() == 2);
+  CHECK(shared.data() == zeros.data());
+  CHECK_FALSE(Array(TensorType{f32, {INT64_MAX, INT64_MAX}}).valid());
+  CHECK_FALSE(Array(TensorType{f32, {-1}}).valid());
+  CHECK_FALSE(Array(TensorType{f64, {int64_t(1) << 58}}).valid());
+  CHECK(Array::scalar<int64_t>(-7).scalar() == -7);
+  CHECK(Array::scalar<uint32_t>(4000000000).scalar() == 4e9);
+  CHECK(std::isnan(zeros.scalar()));
+}
+
+TEST_CASE("sixteen-bit floats") {
+  CHECK(bf16ToFloat(0x3f80) == 1);
+  CHECK(bf16ToFloat(0xc000) == -2);
+  CHECK(f16ToFloat(0x3c00) == 1);
+  CHECK(f16ToFloat(0xc000) == -2);
+  CHECK(f16ToFloat(0x0001) == 0x1p-24f);
+  CHECK(f16ToFloat(0x7bff) == 65504);
+  CHECK(f16ToFloat(0xfc00) == -INFINITY);
+  CHECK(std::isnan(f16ToFloat(0x7e00)));
+}
+
+TEST_CASE("a file appears when it is complete") {
+  Folder folder;
+  std::string path = folder / "weights.bin";
+  REQUIRE(writeFileAtomically(path, "old").ok());
+  {
+    StatusOr<AtomicFile> file = AtomicFile::create(path);
+    REQUIRE(file.ok());
+    REQUIRE(file->write("half of the new").ok());
+    CHECK(*readTextFile(path) == "old");
+    CHECK(folder.files() == 2);
+  }
+  CHECK(folder.files() == 1); // not committed: nothing stays behind
+  CHECK(*readTextFile(path) == "old");
+  REQUIRE(writeFileAtomically(path, "new").ok());
+  CHECK(*readTextFile(path) == "new");
+  CHECK(folder.files() == 1);
+  struct stat info;
+  mode_t mask = umask(0);
+  umask(mask);
+  REQUIRE(stat(path.c_str(), &info) == 0);
+  CHECK((info.st_mode & 0777) == (0666 & ~mask));
+}
+
+TEST_CASE("a full disk leaves the old file and says so") {
+  Folder folder;
+  std::string path = folder / "weights.bin";
+  REQUIRE(writeFileAtomically(path, "old").ok());
+  // A limit on the size of files stands in for the disk's end.
+  auto handler = std::signal(SIGXFSZ, SIG_IGN);
+  rlimit before, small;
+  getrlimit(RLIMIT_FSIZE, &before);
+  small = before;
+  small.rlim_cur = 4096;
+  setrlimit(RLIMIT_FSIZE, &small);
+  Status status = writeFileAtomically(path, std::string(10000, 'x'));
+  setrlimit(RLIMIT_FSIZE, &before);
+  std::signal(SIGXFSZ, handler);
+  CHECK(status.code() == StatusCode::resourceExhausted);
+  CHECK_THAT(status.message(), Contains(path));
+  CHECK(*readTextFile(path) == "old");
+  CHECK(folder.files() == 1);
+  CHECK_THAT(fileError(ENOSPC, "write", path).help(), Contains("free some space"));
+}
+
+TEST_CASE("files that cannot be read or written say why") {
+  Folder folder;
+  CHECK(readFile(folder / "none").status().code() == StatusCode::notFound);
+  CHECK_THAT(readFile(folder.path).status().message(), Contains("Is a directory"));
+  CHECK_THAT(readFile("/dev/null").status().message(), Contains("not a regular file"));
+  CHECK_THAT(writeFileAtomically(folder.path, "x").message(), Contains("Is a directory"));
+  CHECK(writeFileAtomically(folder / "none/file", "x").code() == StatusCode::notFound);
+  REQUIRE(writeFileAtomically(folder / "file", "x").ok());
+  CHECK_THAT(createDirectories(folder / "file/sub").message(), Contains("Not a directory"));
+  CHECK(createDirectories(folder / "a/b/c").ok());
+  CHECK(createDirectories(folder / "a/b/c").ok());
+}
+
+TEST_CASE("files are mapped") {
+  Folder folder;
+  REQUIRE(writeFileAtomically(folder / "file", "hello").ok());
+  StatusOr<MappedFile> file = MappedFile::open(folder / "file");
+  REQUIRE(file.ok());
+  MappedFile moved = std::move(*file);
+  CHECK(moved.bytes().size() == 5);
+  CHECK(char(moved.bytes()[4]) == 'o');
+  REQUIRE(writeFileAtomically(folder / "empty", "").ok());
+  CHECK(MappedFile::open(folder / "empty")->bytes().empty());
+  CHECK_FALSE(MappedFile::open(folder / "none").ok());
+}
+
+TEST_CASE("messages go to the sink, names are quoted safely") {
+  std::string seen;
+  setLogSink([&](LogLevel level, const std::string &message) {
+    seen += (level == LogLevel::warning ? "W:" : "R:") + message;
+  });
+  logWarning("one");
+  logRemark("two");
+  setLogSink({});
+  CHECK(seen == "W:oneR:two");
+  CHECK(quote("a\x1b[2Jb\n") == "'a\\x1b[2Jb\\x0a'");
+  CHECK(quote(std::string(500, 'x')).size() < 120);
+}
+
+TEST_CASE("a signal requests cancellation, the next one of its kind ends the process") {
+  cancelOnSignals();
+  CHECK_FALSE(cancellationRequested());
+  std::raise(SIGINT);
+  CHECK(cancellationRequested());
+  clearCancellation();
+  struct sigaction action;
+  sigaction(SIGINT, nullptr, &action);
+  CHECK(action.sa_handler == SIG_DFL);
+  std::signal(SIGTERM, SIG_DFL);
+}

@@ -1,0 +1,126 @@
+#include "runtime/drivers/host/HostGemm.h"
+
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <random>
+
+using namespace minigptc;
+using namespace minigptc::runtime;
+
+namespace {
+
+template <typename T> std::vector<T> randomValues(size_t count, unsigned seed) {
+  std::mt19937 random(seed);
+  std::vector<T> values(count);
+  for (T &value : values)
+    value = T(random()) / T(1ull << 31) - 1;
+  return values;
+}
+
+struct Layout {
+  const char *name;
+  bool transposeLhs, transposeRhs, transposeOut;
+};
+
+GemmProblem problemOf(int64_t m, int64_t n, int64_t k, Layout layout, int64_t batch) {
+  GemmProblem p;
+  p.m = m, p.n = n, p.k = k;
+  p.lhs = layout.transposeLhs ? MatrixLayout{1, m, {}} : MatrixLayout{k, 1, {}};
+  p.rhs = layout.transposeRhs ? MatrixLayout{1, k, {}} : MatrixLayout{n, 1, {}};
+  p.out = layout.transposeOut ? MatrixLayout{1, m, {}} : MatrixLayout{n, 1, {}};
+  if (batch != 1) {
+    p.batch = {batch};
+    p.lhs.batchStrides = {m * k};
+    p.rhs.batchStrides = {0}; // one matrix for all
+    p.out.batchStrides = {m * n};
+  }
+  return p;
+}
+
+template <typename T>
+void compareWithLoops(const GemmProblem &p, const std::vector<T> &a, const std::vector<T> &b,
+                      const std::vector<T> &before, const std::vector<T> &after) {
+  int64_t members = p.batch.empty() ? 1 : p.batch[0];
+  double worst = 0;
+  for (int64_t g = 0; g < members; ++g)
+    for (int64_t i = 0; i < p.m; ++i)
+      for (int64_t j = 0; j < p.n; ++j) {
+        auto at = [&](const MatrixLayout &l, int64_t row, int64_t column) {
+          return row * l.rowStride + column * l.columnStride + (p.batch.empty() ? 0 : g * l.batchStrides[0]);
+        };
+        double sum = p.beta == 0 ? 0 : p.beta * before[at(p.out, i, j)];
+        for (int64_t k = 0; k < p.k; ++k)
+          sum += double(a[at(p.lhs, i, k)]) * b[at(p.rhs, k, j)];
+        worst = std::max(worst, std::fabs(sum - after[at(p.out, i, j)]));
+      }
+  CHECK(worst < (sizeof(T) == 4 ? 1e-6 : 1e-14) * (20 + double(p.k)));
+}
+
+/// Equal to plain loops, and the same bits for 1, 2 and 5 threads.
+template <typename T> void check(GemmProblem p) {
+  p.dtype = sizeof(T) == 4 ? f32 : f64;
+  int64_t members = p.batch.empty() ? 1 : p.batch[0];
+  auto a = randomValues<T>(size_t(members * p.m * p.k), 1), b = randomValues<T>(size_t(p.k * p.n), 2);
+  auto before = randomValues<T>(size_t(members * p.m * p.n), 3);
+  if (p.beta == 0 && !before.empty()) // must not be read
+    before[0] = std::numeric_limits<T>::quiet_NaN();
+  std::vector<T> first;
+  for (int threads : {1, 2, 5}) {
+    ThreadPool pool(threads);
+    std::vector<T> out = before;
+    REQUIRE(hostGemm(p, a.data(), b.data(), out.data(), pool).ok());
+    if (threads == 1)
+      compareWithLoops(p, a, b, before, first = out);
+    REQUIRE(std::memcmp(first.data(), out.data(), out.size() * sizeof(T)) == 0);
+  }
+}
+
+} // namespace
+
+TEST_CASE("products equal plain loops, with the same bits for any number of threads") {
+  const Layout layouts[] = {{"NN", false, false, false}, {"NT", false, true, false},
+                            {"TN", true, false, false},  {"TT to T", true, true, true}};
+  for (const Layout &layout : layouts) {
+    INFO(layout.name);
+    for (auto [m, n, k] : {std::array<int64_t, 3>{1, 1, 1}, {1, 7, 5}, {7, 1, 5}, {13, 9, 31},
+                           {200, 30, 300}, {50, 400, 70}, {450, 449, 33}})
+      for (int64_t batch : {1, 3})
+        for (double beta : {0.0, 1.0, 0.5}) {
+          GemmProblem p = problemOf(m, n, k, layout, batch);
+          p.beta = beta;
+          check<float>(p);
+          if (m < 300)
+            check<double>(p);
+        }
+  }
+}
+
+TEST_CASE("nothing to do, and nothing to add up") {
+  for (auto [m, n, k] : {std::array<int64_t, 3>{0, 5, 5}, {5, 0, 5}, {5, 5, 0}})
+    for (double beta : {0.0, 1.0}) {
+      GemmProblem p = problemOf(m, n, k, {"NN", false, false, false}, 1);
+      p.beta = beta;
+      check<float>(p);
+    }
+  check<float>(problemOf(5, 5, 5, {"NN", false, false, false}, 0));
+  GemmProblem integers = problemOf(2, 2, 2, {"NN", false, false, false}, 1);
+  integers.dtype = i32;
+  ThreadPool pool(1);
+  CHECK_FALSE(hostGemm(integers, nullptr, nullptr, nullptr, pool).ok());
+}
+
+TEST_CASE("cuts depend on the shape and cover it") {
+  for (int64_t m : {1, 100, 512, 2048, 50257})
+    for (int64_t n : {1, 100, 768, 3072}) {
+      GemmCut cut = cutGemm(m, n, 256);
+      CHECK(cut.alongRows == (m >= n));
+      CHECK(cut.size * cut.panels >= std::max(m, n));
+      CHECK(cut.size * (cut.panels - 1) < std::max(m, n));
+    }
+  CHECK(cutGemm(2048, 1024, 256).panels > 4);
+  CHECK(cutGemm(16, 16, 16).panels == 1);
+}
+
+TEST_CASE("BLIS gives the same bits for cut products here") { CHECK(checkGemmSplits()); }

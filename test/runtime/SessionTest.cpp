@@ -1,0 +1,222 @@
+#include "minigptc/runtime/Session.h"
+#include "runtime/base/Cancellation.h"
+#include "runtime/base/File.h"
+#include "test/runtime/support/TestProgram.h"
+
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <limits>
+
+using namespace minigptc;
+using namespace minigptc::runtime;
+using namespace minigptc::runtime::test;
+using Catch::Matchers::Contains;
+
+namespace {
+
+Session openTest(int threads = 2) {
+  StatusOr<Session> session = Session::load(makeTestProgram().finish(), {.threads = threads});
+  REQUIRE(session.ok());
+  return std::move(*session);
+}
+
+Array filled(float value) {
+  return Array::fromSpan<float>({8, 8}, std::vector<float>(64, value));
+}
+Array indices(std::vector<int32_t> values = {0, 1, 2, 63}) {
+  return Array::fromSpan<int32_t>({4}, values);
+}
+
+std::vector<Array> stepInputs() { return {filled(1), Array::scalar<int64_t>(0), indices()}; }
+
+} // namespace
+
+TEST_CASE("a session describes its program") {
+  Session session = openTest();
+  REQUIRE(session.entries().size() == 2);
+  const EntryInfo *step = session.entry("step");
+  REQUIRE(step);
+  CHECK(step->inputs[0].name == "state.w");
+  CHECK(step->inputs[0].donatedTo == 0);
+  CHECK(step->inputs[2].indexBound == 64);
+  CHECK(step->outputs[3].type == TensorType{f32, {}});
+  CHECK(step->frameBytes == 768);
+  CHECK(session.entry("nothing") == nullptr);
+  CHECK(session.metadata() == "{\"name\":\"test\"}");
+  CHECK(session.threads() == 2);
+  CHECK_THAT(session.deviceName(), Contains("2 threads of"));
+}
+
+TEST_CASE("every kind of instruction runs") {
+  Session session = openTest();
+  StatusOr<std::vector<Array>> out = session.run("step", stepInputs());
+  REQUIRE(out.ok());
+  CHECK((*out)[2].scalar() == 4); // loss
+  CHECK((*out)[3].scalar() == 1); // rate
+  CHECK((*out)[1].scalar() == 1); // count
+  for (float value : (*out)[0].span<float>())
+    REQUIRE(value == 8);
+  // Once more: the count makes the rate a half.
+  out = session.run("step", {std::move((*out)[0]), std::move((*out)[1]), indices()});
+  REQUIRE(out.ok());
+  CHECK((*out)[2].scalar() == 32);
+  CHECK((*out)[3].scalar() == 0.5);
+  CHECK((*out)[0].span<float>()[0] == 32);
+}
+
+TEST_CASE("donated arrays are overwritten if nobody else holds them") {
+  Session session = openTest();
+  std::vector<Array> inputs = stepInputs();
+  const std::byte *storage = inputs[0].data();
+  StatusOr<std::vector<Array>> out = session.run("step", std::move(inputs));
+  REQUIRE(out.ok());
+  CHECK((*out)[0].data() == storage);
+
+  Array kept = (*out)[0];
+  out = session.run("step", {kept, Array::scalar<int64_t>(0), indices()});
+  REQUIRE(out.ok());
+  CHECK((*out)[0].data() != kept.data());
+  CHECK(kept.span<float>()[0] == 8);
+  CHECK((*out)[0].span<float>()[0] == 64);
+}
+
+TEST_CASE("trees are matched by path, and donated too") {
+  Session session = openTest();
+  ArrayTree inputs{{"x", indices()},
+                   {"state", {{"count", Array::scalar<int64_t>(0)}, {"w", filled(1)}}}};
+  const std::byte *storage = inputs["state"]["w"].leaf().data();
+  StatusOr<ArrayTree> out = session.run("step", std::move(inputs));
+  REQUIRE(out.ok());
+  CHECK((*out)["state"]["w"].leaf().data() == storage);
+  CHECK((*out)["loss"].leaf().scalar() == 4);
+}
+
+TEST_CASE("wrong inputs are refused with their names") {
+  Session session = openTest();
+  auto message = [&](std::vector<Array> inputs) {
+    StatusOr<std::vector<Array>> out = session.run("step", std::move(inputs));
+    REQUIRE_FALSE(out.ok());
+    CHECK(out.status().code() == StatusCode::invalidArgument);
+    return out.status().message();
+  };
+  Array count = Array::scalar<int64_t>(0);
+  CHECK_THAT(message({filled(1), count}), Contains("2 inputs instead of 3"));
+  CHECK_THAT(message({filled(1), Array::scalar<int32_t>(0), indices()}),
+             Contains("'state.count' is i32[] instead of i64[]"));
+  CHECK_THAT(message({Array(), count, indices()}), Contains("'state.w' is empty"));
+  CHECK_THAT(message({filled(1), count, indices({0, 1, 64, 3})}),
+             Contains("'x' holds 64 at [2], which is outside of [0, 64)"));
+  CHECK_THAT(message({filled(1), count, indices({-1, 1, 0, 3})}), Contains("holds -1 at [0]"));
+
+  auto treeMessage = [&](ArrayTree tree) {
+    return session.run("step", std::move(tree)).status().message();
+  };
+  CHECK(treeMessage({{"x", indices()}, {"state", {{"w", filled(1)}}}}) ==
+        "entry 'step': missing input 'state.count'");
+  CHECK_THAT(treeMessage({{"x", indices()}, {"y", count}, {"state", {{"w", filled(1)}, {"count", count}}}}),
+             Contains("it has no input 'y'"));
+  Status unknown = session.run("stop", std::vector<Array>()).status();
+  CHECK(unknown.code() == StatusCode::notFound);
+  CHECK_THAT(unknown.help(), Contains("step, total"));
+}
+
+TEST_CASE("the first value that is not finite is found") {
+  Session session = openTest();
+  Array weights = filled(1);
+  StatusOr<NonFiniteReport> report = session.findNonFinite("step", {weights, Array::scalar<int64_t>(0), indices()});
+  REQUIRE(report.ok());
+  CHECK(report->instruction == "");
+  CHECK(weights.span<float>()[0] == 1);
+
+  // 2^127 · 2 overflows in @double, whose first instruction is of line 10.
+  Array large = filled(0x1p127f);
+  report = session.findNonFinite("step", {large, Array::scalar<int64_t>(0), indices({0, 0, 0, 0})});
+  REQUIRE(report.ok());
+  CHECK(report->instruction == "launch pick, output 0"); // the sum of four of them
+  CHECK(report->place == "model.cpp:20");
+  // A rate of 1/0 comes first.
+  report = session.findNonFinite("step", {large, Array::scalar<int64_t>(-1), indices()});
+  REQUIRE(report.ok());
+  CHECK(report->instruction == "scalars rate, output 0");
+  CHECK(report->place == "model.cpp:10");
+
+  large.span<float>()[5] = std::numeric_limits<float>::quiet_NaN();
+  report = session.findNonFinite("step", {large, Array::scalar<int64_t>(0), indices()});
+  CHECK(report->instruction == "input state.w");
+}
+
+TEST_CASE("minus infinity counts only where nothing worse appears") {
+  Session session = openTest();
+  Array weights = filled(1);
+  weights.span<float>()[7] = -std::numeric_limits<float>::infinity();
+  // 0 · −inf in the product is NaN.
+  StatusOr<NonFiniteReport> report = session.findNonFinite("step", {weights, Array::scalar<int64_t>(0), indices()});
+  CHECK(report->instruction == "gemm, output 0");
+  report = session.findNonFinite("total", {weights, indices({7, 7, 7, 7})});
+  CHECK(report->instruction == "input w");
+}
+
+TEST_CASE("the profile has an event per instruction, those of calls too") {
+  Session session = openTest();
+  std::vector<std::string> events;
+  int64_t last = 0;
+  session.profile([&](const InstructionEvent &event) {
+    events.push_back(std::string(event.kind) + (event.name.empty() ? "" : " ") + std::string(event.name));
+    CHECK(event.startNanoseconds >= last);
+    CHECK(event.endNanoseconds >= event.startNanoseconds);
+    last = event.endNanoseconds;
+    if (event.kind == "gemm")
+      CHECK(event.flops == 2 * 8 * 8 * 8);
+  });
+  REQUIRE(session.run("step", stepInputs()).ok());
+  CHECK(events == std::vector<std::string>{"scalars rate", "launch pick", "launch add", "copy", "launch add",
+                                           "copy", "copy", "gemm", "launch scale", "launch count"});
+  session.profile({});
+  REQUIRE(session.run("step", stepInputs()).ok());
+  CHECK(events.size() == 10);
+}
+
+TEST_CASE("an interruption ends what donates nothing, and only that") {
+  Session session = openTest();
+  requestCancellation();
+  StatusOr<std::vector<Array>> total = session.run("total", {filled(1), indices()});
+  StatusOr<std::vector<Array>> step = session.run("step", stepInputs());
+  clearCancellation();
+  CHECK(total.status().code() == StatusCode::cancelled);
+  CHECK(step.ok());
+}
+
+TEST_CASE("sessions can be moved, and opened twice") {
+  Session first = openTest(1), second = openTest(3);
+  Session moved = std::move(first);
+  first = std::move(second);
+  CHECK((*moved.run("step", stepInputs()))[2].scalar() == 4);
+  CHECK((*first.run("step", stepInputs()))[2].scalar() == 4);
+}
+
+TEST_CASE("what cannot be loaded says why") {
+  CHECK(Session::open("/nowhere/step.mgx").status().code() == StatusCode::notFound);
+  CHECK_THAT(Session::open("/").status().message(), Contains("Is a directory"));
+  std::vector<std::byte> good = makeTestProgram().finish();
+  CHECK_THAT(Session::load(good, {.driver = "abacus"}).status().help(), Contains("host"));
+  CHECK(Session::load(good, {.threads = -1}).status().code() == StatusCode::invalidArgument);
+
+  TestProgram program = makeTestProgram();
+  program.table.kernels[3]->symbol = "missing";
+  CHECK_THAT(Session::load(program.finish()).status().message(), Contains("no kernel 'missing'"));
+
+  program = makeTestProgram();
+  std::vector<std::byte> noise(4096, std::byte(7));
+  program.table.code = std::make_unique<minigptc::fb::Blob>(program.blobs.add(noise));
+  CHECK_THAT(Session::load(program.finish()).status().message(), Contains("no ELF file"));
+
+  program = makeTestProgram();
+  program.table.blocks[1]->frame_size = 1ull << 45;
+  CHECK(Session::load(program.finish()).status().code() == StatusCode::resourceExhausted);
+
+  std::string path = "session-test.mgx";
+  good.resize(3000);
+  REQUIRE(writeFileAtomically(path, good).ok());
+  CHECK_THAT(Session::open(path).status().message(), Contains("cannot load 'session-test.mgx': the artifact is damaged: it is cut short"));
+  std::remove(path.c_str());
+}

@@ -1,0 +1,188 @@
+// The conformance suite: what every registered driver must do. Drivers without a device
+// on this machine are left out, with a message.
+#include "runtime/drivers/Builtin.h"
+#include "runtime/hal/Communicator.h"
+#include "runtime/hal/Driver.h"
+#include "test/runtime/support/TestProgram.h"
+
+#include <catch2/catch.hpp>
+#include <functional>
+#include <numeric>
+
+using namespace minigptc;
+using namespace minigptc::runtime;
+
+namespace {
+
+/// Runs a test on device 0 of each driver.
+void onEachDevice(const std::function<void(Device &)> &test) {
+  registerBuiltinDrivers();
+  REQUIRE_FALSE(drivers().empty());
+  for (const Driver *driver : drivers())
+    DYNAMIC_SECTION(driver->name()) {
+      StatusOr<int> devices = driver->countDevices();
+      if (!devices) {
+        WARN(devices.status().message());
+        continue;
+      }
+      StatusOr<std::unique_ptr<Device>> device = driver->open(0, {.threads = 3});
+      REQUIRE(device.ok());
+      test(**device);
+    }
+}
+
+template <typename T> T require(StatusOr<T> value) {
+  INFO((value ? "" : value.status().message()));
+  REQUIRE(value.ok());
+  return std::move(*value);
+}
+
+/// A buffer with these values.
+std::unique_ptr<Buffer> upload(Device &device, const std::vector<float> &values) {
+  auto buffer = require(device.allocate(values.size() * sizeof(float)));
+  REQUIRE(device.upload(buffer->data(), std::as_bytes(std::span(values))).ok());
+  return buffer;
+}
+
+std::vector<float> download(Device &device, Buffer &buffer) {
+  std::vector<float> values(buffer.size() / sizeof(float));
+  REQUIRE(device.download(std::as_writable_bytes(std::span(values)), buffer.data()).ok());
+  return values;
+}
+
+std::vector<float> numbers(size_t count) {
+  std::vector<float> values(count);
+  std::iota(values.begin(), values.end(), 0.f);
+  return values;
+}
+
+} // namespace
+
+TEST_CASE("cts: buffers are aligned and hold what was put in") {
+  onEachDevice([](Device &device) {
+    for (uint64_t bytes : {uint64_t(0), uint64_t(1), uint64_t(4000), uint64_t(9) << 20}) {
+      auto buffer = require(device.allocate(bytes));
+      CHECK(buffer->size() == bytes);
+      CHECK(reinterpret_cast<uintptr_t>(buffer->data()) % 64 == 0);
+    }
+    auto buffer = upload(device, numbers(1000));
+    CHECK(download(device, *buffer) == numbers(1000));
+    CHECK(device.allocate(uint64_t(1) << 60).status().code() == StatusCode::resourceExhausted);
+  });
+}
+
+TEST_CASE("cts: kernels run over all items, in order") {
+  onEachDevice([](Device &device) {
+    auto code = require(device.load(test::testKernels(), {"scale", "add"}));
+    CHECK(code->kernels() == 2);
+    auto queue = require(device.createQueue());
+    constexpr int64_t count = 10007;
+    auto a = upload(device, numbers(count)), two = upload(device, {2}), out = upload(device, std::vector<float>(count));
+    void *scale[] = {a->data(), two->data(), out->data()}, *add[] = {out->data(), a->data(), out->data()};
+    for (int64_t grain : {int64_t(1), int64_t(64), count, 10 * count}) {
+      REQUIRE(queue->launch(*code, {0, scale, count, grain}).ok());
+      REQUIRE(queue->launch(*code, {1, add, count, grain}).ok());
+      REQUIRE(queue->synchronize().ok());
+      std::vector<float> expected = numbers(count);
+      for (float &value : expected)
+        value *= 3;
+      CHECK(download(device, *out) == expected);
+    }
+    CHECK(queue->launch(*code, {0, scale, 0, 5}).ok());
+    CHECK_FALSE(queue->launch(*code, {2, scale, 1, 1}).ok());
+    CHECK_FALSE(queue->launch(*code, {0, scale, 1, 0}).ok());
+    CHECK_FALSE(queue->launch(*code, {0, scale, -1, 1}).ok());
+  });
+}
+
+TEST_CASE("cts: copies, also of overlapping ranges") {
+  onEachDevice([](Device &device) {
+    auto queue = require(device.createQueue());
+    constexpr size_t count = 1 << 20;
+    auto a = upload(device, numbers(count)), b = upload(device, std::vector<float>(count));
+    REQUIRE(queue->copy(b->data(), a->data(), count * 4).ok());
+    REQUIRE(queue->copy(b->data(), b->data(), count * 4).ok());
+    REQUIRE(queue->copy(a->data() + 4, a->data(), (count - 1) * 4).ok());
+    REQUIRE(queue->copy(nullptr, nullptr, 0).ok());
+    REQUIRE(queue->synchronize().ok());
+    CHECK(download(device, *b) == numbers(count));
+    std::vector<float> moved = download(device, *a);
+    CHECK(moved[0] == 0);
+    CHECK(moved[1] == 0);
+    CHECK(moved[count - 1] == float(count - 2));
+  });
+}
+
+TEST_CASE("cts: matrix products in batches, added to what is there") {
+  onEachDevice([](Device &device) {
+    auto queue = require(device.createQueue());
+    GemmProblem p; // two products of 2×3 and 3×2, the second operand transposed
+    p.m = 2, p.n = 2, p.k = 3;
+    p.batch = {2};
+    p.lhs = {3, 1, {6}};
+    p.rhs = {1, 3, {0}};
+    p.out = {2, 1, {4}};
+    p.beta = 1;
+    auto a = upload(device, numbers(12)), b = upload(device, {1, 0, 0, 0, 1, 1}), c = upload(device, std::vector<float>(8, 100));
+    REQUIRE(queue->gemm(p, a->data(), b->data(), c->data()).ok());
+    REQUIRE(queue->synchronize().ok());
+    CHECK(download(device, *c) == std::vector<float>{100, 103, 103, 109, 106, 115, 109, 121});
+    p.dtype = DType::i8;
+    CHECK_FALSE(queue->gemm(p, a->data(), b->data(), c->data()).ok());
+  });
+}
+
+TEST_CASE("cts: events mark points, also for another queue") {
+  onEachDevice([](Device &device) {
+    auto first = require(device.createQueue()), second = require(device.createQueue());
+    auto a = upload(device, numbers(100)), b = upload(device, std::vector<float>(100)), c = upload(device, std::vector<float>(100));
+    REQUIRE(first->copy(b->data(), a->data(), 400).ok());
+    auto event = require(first->record());
+    REQUIRE(second->waitFor(*event).ok());
+    REQUIRE(second->copy(c->data(), b->data(), 400).ok());
+    REQUIRE(second->synchronize().ok());
+    CHECK(event->wait().ok());
+    CHECK(event->reached());
+    CHECK(download(device, *c) == numbers(100));
+  });
+}
+
+TEST_CASE("cts: code of no form is refused") {
+  onEachDevice([](Device &device) {
+    std::vector<std::byte> code = test::testKernels();
+    CHECK(device.load(code, {"none"}).status().code() == StatusCode::dataLoss);
+    for (size_t size : {0, 10, 63, 64, 200, 1000})
+      CHECK_FALSE(device.load(std::span(code).first(size), {"add"}).ok());
+    code[18] = std::byte(243); // e_machine: RISC-V
+    CHECK(device.load(code, {"add"}).status().code() == StatusCode::failedPrecondition);
+  });
+}
+
+TEST_CASE("cts: devices that do not exist") {
+  registerBuiltinDrivers();
+  for (const Driver *driver : drivers()) {
+    CHECK_FALSE(driver->open(1000, {}).ok());
+    CHECK_FALSE(driver->open(-1, {}).ok());
+    CHECK(openDevice(driver->name(), -1).status().code() == StatusCode::notFound);
+  }
+  CHECK(openDevice("abacus", 0).status().code() == StatusCode::notFound);
+}
+
+TEST_CASE("cts: the group of one") {
+  auto self = createSelfCommunicator();
+  CHECK(self->rank() == 0);
+  CHECK(self->size() == 1);
+  std::vector<float> source = numbers(10), target(10);
+  auto check = [&](Status status) {
+    CHECK(status.ok());
+    CHECK(target == source);
+    std::fill(target.begin(), target.end(), 0.f);
+  };
+  check(self->allReduce(target.data(), source.data(), 10, DType::f32, ReduceKind::sum));
+  check(self->allGather(target.data(), source.data(), 10, DType::f32));
+  check(self->reduceScatter(target.data(), source.data(), 10, DType::f32, ReduceKind::max));
+  check(self->allToAll(target.data(), source.data(), 10, DType::f32));
+  CHECK(self->allReduce(source.data(), source.data(), 10, DType::f32, ReduceKind::min).ok());
+  CHECK(self->barrier().ok());
+  CHECK_FALSE(self->allReduce(target.data(), source.data(), -1, DType::f32, ReduceKind::sum).ok());
+}
