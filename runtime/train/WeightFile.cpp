@@ -1,6 +1,6 @@
 #include "runtime/train/WeightFile.h"
 
-#include "runtime/base/Float16.h"
+#include "runtime/base/Scalar.h"
 
 #include <algorithm>
 #include <cmath>
