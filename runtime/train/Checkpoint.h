@@ -37,8 +37,8 @@ struct Checkpoint {
   uint64_t seed = 0;
   int64_t nextSample = 0; ///< number of the first sample that was not seen
   int64_t skipped = 0;    ///< steps whose update was rejected
-  RunConfig config;
-  std::vector<std::pair<std::string, Array>> tensors; ///< by path, `state.…`
+  RunConfig config = {};
+  std::vector<std::pair<std::string, Array>> tensors = {}; ///< by path, `state.…`
 };
 
 /// Writes `root/step-N` and returns its path. `keep` > 0: removes all but the

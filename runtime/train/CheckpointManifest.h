@@ -30,8 +30,8 @@ struct CheckpointManifest {
   int64_t step = 0;
   uint64_t seed = 0;
   int64_t nextSample = 0, skipped = 0;
-  RunConfig config;
-  std::vector<StoredSlices> tensors;
+  RunConfig config = {};
+  std::vector<StoredSlices> tensors = {};
 
   std::string toJson() const;
   /// Checks everything that needs no data file; slices lie inside their tensors,

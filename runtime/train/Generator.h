@@ -18,7 +18,7 @@
 namespace minigptc::runtime {
 
 struct GenerateOptions {
-  SamplingOptions sampling;
+  SamplingOptions sampling = {};
   int64_t maxTokens = 256;
   std::string stop; ///< generation ends before this text; empty: none
 };

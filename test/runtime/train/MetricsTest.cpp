@@ -1,0 +1,89 @@
+#include "runtime/train/Metrics.h"
+#include "test/runtime/train/TestFiles.h"
+
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <cstring>
+#include <nlohmann/json.hpp>
+#include <random>
+
+using namespace minigptc::runtime;
+using namespace minigptc::test;
+
+TEST_CASE("metrics: rows as documented, 9 digits give every f32 back") {
+  StepRecord record{.step = 3, .loss = 1.0 / 3, .gradNorm = 2, .learningRate = 1e-4,
+                    .tokens = 4096, .stepSeconds = 0.25, .tokensPerSecond = 4096};
+  CHECK(toJsonLine(record) == R"({"step":3,"loss":0.333333333,"grad_norm":2,"lr":0.0001,)"
+                              R"("tokens":4096,"step_s":0.25,"tokens_per_s":4096})");
+  record.mfu = 0.5;
+  record.loss = NAN;
+  record.finite = false;
+  CHECK(contains(toJsonLine(record), R"("loss":null)"));
+  CHECK(contains(toJsonLine(record), R"("mfu":0.5,"skipped":true})"));
+  CHECK(toJsonLine(EvalRecord{20, "val", 2.5}) == R"({"step":20,"eval":"val","loss":2.5})");
+
+  std::mt19937 random(1);
+  for (int i = 0; i < 10000; ++i) {
+    uint32_t bits = random();
+    float value;
+    std::memcpy(&value, &bits, 4);
+    if (std::isfinite(value))
+      CHECK(std::strtof(formatNumber(value).c_str(), nullptr) == value);
+  }
+}
+
+TEST_CASE("metrics: after a resume each step is there once") {
+  TempFolder folder;
+  std::string path = folder.file("m");
+  {
+    StatusOr<MetricsFile> file = MetricsFile::create(path);
+    REQUIRE(file.ok());
+    for (int64_t step = 0; step < 5; ++step)
+      REQUIRE(file->append(StepRecord{.step = step, .loss = 1}).ok());
+    for (int64_t step : {0, 3, 4})
+      REQUIRE(file->append(EvalRecord{step, "val", 1}).ok());
+  }
+  writeText(path, readText(path) + "{\"step\":5,\"lo"); // Killed while writing.
+  {
+    StatusOr<MetricsFile> file = MetricsFile::resume(path, 3);
+    REQUIRE(file.ok());
+    CHECK(file->evaluatedAt() == 3);
+    REQUIRE(file->append(StepRecord{.step = 3, .loss = 2}).ok());
+  }
+  std::string text = readText(path), steps;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    auto row = nlohmann::json::parse(line);
+    steps += (row.contains("eval") ? "e" : "") + std::to_string(row["step"].get<int>()) + " ";
+  }
+  CHECK(steps == "0 1 2 e0 e3 3 ");
+}
+
+TEST_CASE("summary: every key of the command line's page") {
+  TrainingOptions options;
+  options.compile = CompileReport{.kernels = 7};
+  options.mesh = {{"data", 1}};
+  EntryInfo step{"train_step",
+                 {{"state.params.w", {minigptc::f32, {10}}},
+                  {"state.optimizer.m.w", {minigptc::f32, {10}}},
+                  {"batch.x", {minigptc::i32, {4}}}},
+                 {{"state.params.w", {minigptc::f32, {10}}}, {"loss", {minigptc::f32, {}}}},
+                 100};
+  Summary summary;
+  summary.parameters = 10;
+  summary.memory = memoryOf(step);
+  summary.modelFlopsPerStep = 2e9;
+  summary.medianStepSeconds = 0.1;
+  summary.gemmPeak = 40e9;
+  auto json = nlohmann::json::parse(toJson(summary, options));
+  for (const char *key : {"parameters", "devices", "mesh", "mode", "target", "final_loss", "steps",
+                          "tokens_per_s", "compile", "memory_per_device", "model_flops_per_step",
+                          "gemm_peak_fraction"})
+    CHECK(json.contains(key));
+  CHECK(json["gemm_peak_fraction"] == 0.5);
+  CHECK(json["compile"]["kernels"] == 7);
+  CHECK(json["memory_per_device"] ==
+        nlohmann::json::parse(R"({"parameters": 40, "gradients": 40, "optimizer": 40,
+                                  "activations": 60, "workspace": 20, "total": 200})"));
+  CHECK(json["final_loss"].is_null());
+}
