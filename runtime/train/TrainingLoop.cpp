@@ -1,12 +1,13 @@
 #include "runtime/train/TrainingLoop.h"
 
+#include "runtime/base/Cancellation.h"
 #include "runtime/base/File.h"
 #include "runtime/train/Evaluation.h"
-#include "runtime/train/Interrupt.h"
 
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <csignal>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
@@ -83,24 +84,29 @@ void TrainingLoop::remarkOnWrap() {
 }
 
 Status TrainingLoop::evaluate() {
-  if (config_.training.evalInterval <= 0 || evaluated_ == done_)
+  if (!evaluationIsDue())
     return Status::success();
-  evaluated_ = done_;
   StatusOr<Evaluator> evaluator = Evaluator::create(program_, step_.parameters());
   if (!evaluator)
     return evaluator.status();
+  std::vector<EvalRecord> records;
   for (auto [split, source] :
        {std::pair("train", data_.train.get()), std::pair("val", data_.val.get())}) {
     if (!source)
       continue;
     StatusOr<double> loss =
         evaluator->spreadLoss(*source, std::max<int64_t>(config_.eval.iters, 1));
+    if (!loss && loss.status().code() == StatusCode::cancelled)
+      return Status::success(); // The loop ends and saves; a resumed run evaluates.
     if (!loss)
       return loss.status();
-    EvalRecord record{done_, split, *loss};
+    records.push_back({done_, split, *loss});
+  }
+  for (const EvalRecord &record : records) {
     MINIGPTC_RETURN_IF_ERROR(metrics_.append(record));
     log_.evaluation(record);
   }
+  evaluated_ = done_;
   return Status::success();
 }
 
@@ -204,7 +210,10 @@ Status TrainingLoop::advance() {
 }
 
 StatusOr<TrainingResult> TrainingLoop::run() {
-  InterruptGuard guard(options_.handleSignals);
+  if (options_.handleSignals) {
+    cancelOnSignals();
+    std::signal(SIGXFSZ, SIG_IGN); // A file beyond the limit is an error of its write.
+  }
   if (done_ >= total())
     log_.remark("nothing to do: " + std::to_string(done_) + " of " + std::to_string(total()) +
                 " steps are done");
@@ -214,20 +223,21 @@ StatusOr<TrainingResult> TrainingLoop::run() {
           saveInterval = config_.checkpoint.saveInterval;
   if (done_ == 0)
     MINIGPTC_RETURN_IF_ERROR(evaluate());
-  while (done_ < total() && !InterruptGuard::requested()) {
+  while (done_ < total() && !cancellationRequested()) {
     MINIGPTC_RETURN_IF_ERROR(advance());
     if (evalInterval > 0 && done_ % evalInterval == 0)
       MINIGPTC_RETURN_IF_ERROR(evaluate());
     if (saveInterval > 0 && done_ % saveInterval == 0)
       MINIGPTC_RETURN_IF_ERROR(save());
   }
-  if (done_ < total()) {
+  if (done_ >= total())
+    MINIGPTC_RETURN_IF_ERROR(evaluate());
+  if (done_ < total() || evaluationIsDue()) {
     MINIGPTC_RETURN_IF_ERROR(save());
     return Status(StatusCode::cancelled, "interrupted after " + std::to_string(done_) + " of " +
                                              std::to_string(total()) + " steps; the state is saved")
         .withHelp("the same command with --resume goes on");
   }
-  MINIGPTC_RETURN_IF_ERROR(evaluate());
   MINIGPTC_RETURN_IF_ERROR(save());
   MINIGPTC_RETURN_IF_ERROR(finish());
   return result_;

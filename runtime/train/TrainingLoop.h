@@ -42,6 +42,8 @@ private:
   Status advance();
   Status afterStep(const Batch &batch, const StepOutcome &outcome);
   Status stopNonFinite(const Batch &batch, const StepOutcome &outcome);
+  bool evaluationIsDue() const { return config_.training.evalInterval > 0 && evaluated_ != done_; }
+  /// If it is due; an interrupt leaves it due.
   Status evaluate();
   Status save();
   Status dumpGradients();

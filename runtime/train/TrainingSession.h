@@ -60,7 +60,8 @@ struct TrainingOptions {
 
   /// Receives progress; not owned, null: silent.
   TrainingLog *log = nullptr;
-  /// SIGINT and SIGTERM end the run after the step at hand, with a checkpoint.
+  /// SIGINT and SIGTERM (base/Cancellation.h) end the run after the step at hand, with a
+  /// checkpoint; a second one ends the process.
   bool handleSignals = true;
 };
 

@@ -1,6 +1,5 @@
-#include "runtime/base/Philox.h"
+#include "runtime/base/Cancellation.h"
 #include "runtime/train/Checkpoint.h"
-#include "runtime/train/Interrupt.h"
 #include "runtime/train/TrainingSession.h"
 #include "runtime/train/WeightFile.h"
 #include "test/runtime/train/FakeProgram.h"
@@ -143,6 +142,7 @@ TEST_CASE("training: an interrupt ends after the step, with a checkpoint") {
       std::raise(SIGINT);
   };
   StatusOr<TrainingResult> result = run(program);
+  clearCancellation();
   REQUIRE_FALSE(result.ok());
   CHECK(result.status().code() == StatusCode::cancelled);
   CHECK(contains(result.status().message(), "after 7 of 20 steps"));
