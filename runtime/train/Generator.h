@@ -20,7 +20,7 @@ namespace minigptc::runtime {
 struct GenerateOptions {
   SamplingOptions sampling = {};
   int64_t maxTokens = 256;
-  std::string stop; ///< generation ends before this text; empty: none
+  std::string stop = {}; ///< generation ends before this text; empty: none
 };
 
 /// Bytes of the continuation as they come (without the prompt). False ends it.
