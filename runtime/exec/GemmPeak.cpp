@@ -1,21 +1,14 @@
 #include "runtime/exec/GemmPeak.h"
 
-#include "runtime/drivers/Builtin.h"
-#include "runtime/hal/Driver.h"
-
 #include <algorithm>
 #include <chrono>
 
 namespace minigptc::runtime {
 
-StatusOr<double> measureGemmPeak(const std::string &driver, int threads) {
+StatusOr<double> measureGemmPeak(Device &device) {
   constexpr int64_t size = 1024;
   constexpr int runs = 20;
-  registerBuiltinDrivers();
-  StatusOr<std::unique_ptr<Device>> device = openDevice(driver, 0, {.threads = threads});
-  if (!device)
-    return device.status();
-  StatusOr<std::unique_ptr<Queue>> queue = (*device)->createQueue();
+  StatusOr<std::unique_ptr<Queue>> queue = device.createQueue();
   if (!queue)
     return queue.status();
   // Ordinary numbers: denormal ones would slow some processors down.
@@ -24,12 +17,11 @@ StatusOr<double> measureGemmPeak(const std::string &driver, int threads) {
     values[i] = float(i % 7) - 3;
   std::unique_ptr<Buffer> buffers[3];
   for (std::unique_ptr<Buffer> &buffer : buffers) {
-    StatusOr<std::unique_ptr<Buffer>> allocated =
-        (*device)->allocate(values.size() * sizeof(float));
+    StatusOr<std::unique_ptr<Buffer>> allocated = device.allocate(values.size() * sizeof(float));
     if (!allocated)
       return allocated.status();
     buffer = *std::move(allocated);
-    MINIGPTC_RETURN_IF_ERROR((*device)->upload(buffer->data(), std::as_bytes(std::span(values))));
+    MINIGPTC_RETURN_IF_ERROR(device.upload(buffer->data(), std::as_bytes(std::span(values))));
   }
   MatrixLayout layout{.rowStride = size, .columnStride = 1, .batchStrides = {}};
   GemmProblem problem{DType::f32, size, size, size, {}, layout, layout, layout, 0};

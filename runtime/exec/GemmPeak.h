@@ -1,20 +1,18 @@
 //===- GemmPeak.h - how fast a device multiplies matrices -------*- C++ -*-===//
 //
-//   StatusOr<double> flops = measureGemmPeak("host", session.threads());
+//   StatusOr<double> flops = measureGemmPeak(*device);
 //
 //===----------------------------------------------------------------------===//
 #ifndef MINIGPTC_RUNTIME_EXEC_GEMMPEAK_H
 #define MINIGPTC_RUNTIME_EXEC_GEMMPEAK_H
 
-#include "minigptc/runtime/Status.h"
-
-#include <string>
+#include "runtime/hal/Device.h"
 
 namespace minigptc::runtime {
 
-/// FLOP/s of the driver's GEMM on f32 matrices of 1024³ with so many threads: the best
-/// of 20 runs. Takes about a second on two cores.
-StatusOr<double> measureGemmPeak(const std::string &driver, int threads);
+/// FLOP/s of the device's GEMM on f32 matrices of 1024³: the best of 20 runs. Takes
+/// about half a second on two cores.
+StatusOr<double> measureGemmPeak(Device &device);
 
 } // namespace minigptc::runtime
 

@@ -4,6 +4,7 @@
 #include "runtime/base/Log.h"
 #include "runtime/drivers/Builtin.h"
 #include "runtime/exec/ArtifactReader.h"
+#include "runtime/exec/GemmPeak.h"
 #include "runtime/exec/NonFinite.h"
 #include "runtime/exec/Profiler.h"
 #include "runtime/exec/SessionInputs.h"
@@ -133,6 +134,11 @@ const std::vector<EntryInfo> &Session::entries() const { return impl_->entries; 
 const std::string &Session::metadata() const { return impl_->metadata; }
 const std::string &Session::deviceName() const { return impl_->device->info().name; }
 int Session::threads() const { return impl_->device->info().threads; }
+
+double Session::measureGemmPeak() const {
+  StatusOr<double> flops = runtime::measureGemmPeak(*impl_->device);
+  return flops ? *flops : 0;
+}
 
 const EntryInfo *Session::entry(std::string_view name) const {
   StatusOr<size_t> number = impl_->find(name);

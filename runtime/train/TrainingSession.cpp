@@ -111,6 +111,11 @@ StatusOr<TrainingSession> TrainingSession::prepare(RunConfig config, TrainingOpt
   return TrainingSession(std::move(impl));
 }
 
+void TrainingSession::setCompileReport(CompileReport report) { impl_->options.compile = report; }
+void TrainingSession::setGemmPeak(std::function<double()> measure) {
+  impl_->options.gemmPeak = std::move(measure);
+}
+
 StatusOr<TrainingResult> TrainingSession::run(TrainingProgram &program) {
   return impl_->run(program);
 }

@@ -83,6 +83,10 @@ public:
   TrainingSession &operator=(TrainingSession &&) noexcept;
   ~TrainingSession();
 
+  /// What is known only once the program is compiled and loaded; as in TrainingOptions.
+  void setCompileReport(CompileReport report);
+  void setGemmPeak(std::function<double()> measure);
+
   /// Trains to `training.max_iters`. Status `nonFinite` (exit 3): stopped on a loss
   /// or gradient that is not finite, state and batch saved; `cancelled` (exit 130):
   /// interrupted, checkpoint saved.

@@ -72,6 +72,9 @@ public:
   /// The device that it runs on: "2 threads of AMD EPYC …".
   const std::string &deviceName() const;
   int threads() const;
+  /// FLOP/s of the device's matrix product on f32 matrices of 1024³, the best of 20 runs;
+  /// 0 if it cannot be measured.
+  double measureGemmPeak() const;
 
   /// Runs an entry function. `inputs` is matched by path and checked (missing,
   /// surplus, wrong type, index out of bound). Inputs that the entry donates are
