@@ -1,0 +1,48 @@
+#include "tools/minigptc-run/Timing.h"
+
+#include "runtime/base/Cancellation.h"
+#include "runtime/train/TrainStep.h"
+
+#include <algorithm>
+#include <chrono>
+
+namespace minigptc {
+
+using namespace runtime;
+
+Status timeSteps(Session &session, const RunConfig &config, int64_t steps) {
+  constexpr int64_t kWarmup = 2;
+  SessionProgram program(session);
+  StatusOr<TrainStep> step = TrainStep::bind(program);
+  if (!step)
+    return step.status();
+  RandomKey key = seedKey(config.training.seed);
+  MINIGPTC_RETURN_IF_ERROR(step->initialize(key));
+  auto tokens = makeDummyTokens(std::max<int64_t>(100'000, 2 * step->contextLength()),
+                                config.model.vocabSize, config.training.seed, "time");
+  BatchLoader batches(*tokens, {.seed = config.training.seed}, step->batchSize(),
+                      step->contextLength());
+  std::vector<double> seconds;
+  for (int64_t i = 0; i < steps + kWarmup && !cancellationRequested(); ++i) {
+    StatusOr<Batch> batch = batches.batch(i * step->batchSize());
+    if (!batch)
+      return batch.status();
+    auto begin = std::chrono::steady_clock::now();
+    StatusOr<StepOutcome> outcome = step->run(*batch, foldIn(key, uint64_t(i)));
+    if (!outcome)
+      return outcome.status();
+    std::chrono::duration<double> taken = std::chrono::steady_clock::now() - begin;
+    if (i >= kWarmup)
+      seconds.push_back(taken.count());
+  }
+  if (seconds.empty())
+    return Status(StatusCode::cancelled, "interrupted before a step was timed");
+  std::sort(seconds.begin(), seconds.end());
+  double median = seconds[seconds.size() / 2];
+  std::printf("%zu steps on %s: median %.4g ms, fastest %.4g ms, %.0f tokens/s\n", seconds.size(),
+              session.deviceName().c_str(), median * 1e3, seconds.front() * 1e3,
+              double(step->batchSize() * step->contextLength()) / median);
+  return Status::success();
+}
+
+} // namespace minigptc

@@ -1,0 +1,17 @@
+//===- Timing.h - how long a train step takes -------------------*- C++ -*-===//
+#ifndef MINIGPTC_TOOLS_MINIGPTC_RUN_TIMING_H
+#define MINIGPTC_TOOLS_MINIGPTC_RUN_TIMING_H
+
+#include "minigptc/runtime/Session.h"
+#include "runtime/train/RunConfig.h"
+
+namespace minigptc {
+
+/// Runs so many train steps on random tokens, after two that do not count, and prints
+/// the median and the fastest.
+runtime::Status timeSteps(runtime::Session &session, const runtime::RunConfig &config,
+                          int64_t steps);
+
+} // namespace minigptc
+
+#endif // MINIGPTC_TOOLS_MINIGPTC_RUN_TIMING_H

@@ -1,0 +1,175 @@
+//===- minigptc-run.cpp - trains, evaluates or times an artifact ----------===//
+//
+// The runtime alone: no compiler, no LLVM. Model, optimizer, batch and context are
+// those that the artifact was compiled for; its metadata has the configuration.
+//
+//===----------------------------------------------------------------------===//
+#include "runtime/base/Cancellation.h"
+#include "runtime/train/Checkpoint.h"
+#include "runtime/train/Evaluation.h"
+#include "runtime/train/OutputFolder.h"
+#include "runtime/train/TrainStep.h"
+#include "runtime/train/TrainingSession.h"
+#include "tools/common/CommandLine.h"
+#include "tools/common/RunFlags.h"
+#include "tools/minigptc-run/Timing.h"
+
+using namespace minigptc;
+using namespace minigptc::runtime;
+
+namespace {
+
+struct Flags {
+  std::string artifact;
+  int threads = 0;
+  std::optional<int64_t> timedSteps, logInterval, evalInterval, saveInterval;
+  std::optional<uint64_t> seed;
+  std::string evaluated;
+  RunFlags run;
+
+  void addTo(CLI::App &app);
+  Status apply(RunConfig &config) const;
+};
+
+void Flags::addTo(CLI::App &app) {
+  app.add_option("artifact", artifact, "The program, from `minigptc compile`")
+      ->type_name("FILE.mgx")
+      ->required();
+  app.add_option("--threads", threads, "CPU threads (default: all cores)")->type_name("N");
+  app.add_option("--time", timedSteps, "Time so many steps on random tokens; train nothing")
+      ->type_name("N");
+  app.add_option("--eval", evaluated,
+                 "Evaluate a weight file, or the newest checkpoint of a run, on the data; train "
+                 "nothing")
+      ->type_name("FILE|DIR");
+  app.add_option("--seed", seed, "Of initialisation, data order and dropout")->type_name("N");
+  app.add_option("--log-interval", logInterval, "Log every so many steps")->type_name("N");
+  app.add_option("--eval-interval", evalInterval, "Evaluate every so many steps; 0: never")
+      ->type_name("N");
+  app.add_option("--save-interval", saveInterval, "Checkpoint every so many steps; 0: at the end")
+      ->type_name("N");
+  run.addTo(app);
+}
+
+Status notNegative(const char *flag, std::optional<int64_t> value, int64_t least) {
+  if (!value || *value >= least)
+    return Status::success();
+  return Status(StatusCode::invalidArgument, std::string(flag) + " must be at least " +
+                                                 std::to_string(least) + ", but is " +
+                                                 std::to_string(*value));
+}
+
+Status Flags::apply(RunConfig &config) const {
+  MINIGPTC_RETURN_IF_ERROR(run.apply(config));
+  MINIGPTC_RETURN_IF_ERROR(notNegative("--threads", threads, 0));
+  MINIGPTC_RETURN_IF_ERROR(notNegative("--time", timedSteps, 1));
+  MINIGPTC_RETURN_IF_ERROR(notNegative("--log-interval", logInterval, 1));
+  MINIGPTC_RETURN_IF_ERROR(notNegative("--eval-interval", evalInterval, 0));
+  MINIGPTC_RETURN_IF_ERROR(notNegative("--save-interval", saveInterval, 0));
+  if (timedSteps && !evaluated.empty())
+    return Status(StatusCode::invalidArgument, "--time and --eval exclude each other");
+  config.training.seed = seed.value_or(config.training.seed);
+  config.training.logInterval = logInterval.value_or(config.training.logInterval);
+  config.training.evalInterval = evalInterval.value_or(config.training.evalInterval);
+  config.checkpoint.saveInterval = saveInterval.value_or(config.checkpoint.saveInterval);
+  return Status::success();
+}
+
+/// Parameters of a weight file, or of the newest checkpoint in a run's folder.
+StatusOr<NamedArrays> loadParameters(const std::string &path, const ProgramMetadata &metadata,
+                                     TrainingProgram &program) {
+  OutputFolder folder(path);
+  if (!folder.holdsRun())
+    return loadWeights(path, metadata.parameters);
+  StatusOr<Checkpoint> checkpoint =
+      loadNewestCheckpoint(folder.checkpoints(), [](const std::string &remark) {
+        std::fprintf(stderr, "remark: %s\n", remark.c_str());
+      });
+  if (!checkpoint)
+    return checkpoint.status();
+  StatusOr<TrainStep> step = TrainStep::bind(program);
+  if (!step)
+    return step.status();
+  MINIGPTC_RETURN_IF_ERROR(step->setState(checkpoint->tensors));
+  return step->parameters();
+}
+
+Status evaluate(Session &session, const Flags &flags, const RunConfig &config,
+                const ProgramMetadata &metadata) {
+  cancelOnSignals();
+  SessionProgram program(session);
+  StatusOr<NamedArrays> parameters = loadParameters(flags.evaluated, metadata, program);
+  if (!parameters)
+    return parameters.status();
+  StatusOr<DataSources> data = openData(config);
+  if (!data)
+    return data.status();
+  StatusOr<Evaluator> evaluator = Evaluator::create(program, *parameters);
+  if (!evaluator)
+    return evaluator.status();
+  for (auto [split, source] :
+       {std::pair("train", data->train.get()), std::pair("val", data->val.get())}) {
+    if (!source)
+      continue;
+    StatusOr<LossReport> report = evaluator->wholeLoss(*source);
+    if (!report)
+      return report.status();
+    std::printf("%s: loss %.9g, perplexity %.6g, %.6g bits a token, %lld tokens\n", split,
+                report->loss, report->perplexity(), report->bitsPerToken(),
+                static_cast<long long>(report->tokens));
+  }
+  return Status::success();
+}
+
+Status train(Session &session, const Flags &flags, const RunConfig &config) {
+  auto log = makeConsoleLog(stderr, flags.run.quiet);
+  TrainingOptions options = flags.run.trainingOptions(config);
+  options.log = log.get();
+  options.gemmPeak = [&] { return session.measureGemmPeak(); };
+  StatusOr<TrainingSession> training = TrainingSession::prepare(config, options);
+  if (!training)
+    return training.status();
+  SessionProgram program(session);
+  StatusOr<TrainingResult> result = training->run(program);
+  log.reset(); // Ends the live line.
+  if (!result)
+    return result.status();
+  std::printf("steps %lld, final loss %.6g, %.4g tokens/s, run in %s\n",
+              static_cast<long long>(result->steps), result->finalLoss, result->tokensPerSecond,
+              options.outDir.c_str());
+  return Status::success();
+}
+
+Status runArtifact(const Flags &flags) {
+  StatusOr<Session> session = Session::open(flags.artifact, {.threads = flags.threads});
+  if (!session)
+    return session.status();
+  StatusOr<ProgramMetadata> metadata = ProgramMetadata::fromJson(session->metadata());
+  if (!metadata)
+    return metadata.status();
+  RunConfig config = metadata->config;
+  MINIGPTC_RETURN_IF_ERROR(flags.apply(config));
+  if (flags.timedSteps)
+    return timeSteps(*session, config, *flags.timedSteps);
+  if (!flags.evaluated.empty())
+    return evaluate(*session, flags, config, *metadata);
+  return train(*session, flags, config);
+}
+
+} // namespace
+
+int main(int argc, char **argv) {
+  CLI::App app("Trains, evaluates or times a compiled program");
+  app.name("minigptc-run");
+  app.set_version_flag("--version",
+                       "minigptc-run " MINIGPTC_VERSION " (artifacts of this version only)");
+  app.footer("Examples:\n"
+             "  minigptc-run step.mgx --text book.txt --steps 500 --out runs/book\n"
+             "  minigptc-run step.mgx --text book.txt --eval runs/book\n"
+             "  minigptc-run step.mgx --time 20 --threads 2");
+  Flags flags;
+  flags.addTo(app);
+  int exitStatus = 0;
+  app.callback([&] { exitStatus = reportStatus(runArtifact(flags)); });
+  return parseCommandLine(app, argc, argv, exitStatus);
+}
