@@ -1,7 +1,5 @@
 #include "test/runtime/train/FakeProgram.h"
 
-#include "runtime/base/Philox.h"
-
 #include <algorithm>
 #include <cmath>
 
@@ -81,6 +79,7 @@ std::vector<Array> FakeProgram::init(std::vector<Array> inputs) {
 std::vector<Array> FakeProgram::trainStep(std::vector<Array> inputs) {
   if (beforeStep)
     beforeStep(stepsRun);
+  keys.push_back({inputs[4].span<uint32_t>()[0], inputs[4].span<uint32_t>()[1]});
   bool bad = std::find(poisoned.begin(), poisoned.end(), stepsRun++) != poisoned.end();
   std::vector<float> gradient(size_t(vocabulary_ * vocabulary_));
   double value =

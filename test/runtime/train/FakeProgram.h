@@ -4,6 +4,7 @@
 #ifndef MINIGPTC_TEST_RUNTIME_TRAIN_FAKEPROGRAM_H
 #define MINIGPTC_TEST_RUNTIME_TRAIN_FAKEPROGRAM_H
 
+#include "runtime/base/Philox.h"
 #include "runtime/train/TrainingProgram.h"
 
 namespace minigptc::test {
@@ -25,6 +26,7 @@ public:
   /// Called before each step of this object with its number.
   std::function<void(int64_t)> beforeStep;
   int64_t stepsRun = 0;
+  std::vector<runtime::RandomKey> keys; ///< that steps were given
 
 private:
   std::vector<Array> init(std::vector<Array> inputs);

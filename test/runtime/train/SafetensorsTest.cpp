@@ -99,7 +99,7 @@ TEST_CASE("safetensors: a header length beyond the file") {
   CHECK_FALSE(SafetensorsFile::parse(bytes, "f").ok());
   CHECK_FALSE(SafetensorsFile::parse({}, "f").ok());
   CHECK_FALSE(SafetensorsFile::open("/nonexistent/file").ok());
-  CHECK_FALSE(SafetensorsFile::open("/tmp").ok());
+  CHECK_FALSE(SafetensorsFile::open("/").ok());
 }
 
 TEST_CASE("safetensors: random damage never reads outside the file") {

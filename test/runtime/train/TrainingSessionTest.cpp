@@ -106,6 +106,22 @@ TEST_CASE("training: twice the same bytes; another seed gives others") {
   CHECK(readText(folder.file("a") + data) != readText(folder.file("c") + data));
 }
 
+TEST_CASE("training: each step has the key of its number, also after a resume") {
+  TempFolder folder;
+  Run run(folder.file("a"));
+  run.config.training.maxIters = 5;
+  FakeProgram first(run.config), second(run.config);
+  REQUIRE(run(first).ok());
+  run.options.resume = true;
+  run.config.training.maxIters = 8;
+  REQUIRE(run(second).ok());
+  std::vector<RandomKey> keys = first.keys;
+  keys.insert(keys.end(), second.keys.begin(), second.keys.end());
+  REQUIRE(keys.size() == 8);
+  for (uint64_t step = 0; step < 8; ++step)
+    CHECK(keys[step] == foldIn(foldIn(seedKey(42), streamNumber("dropout")), step));
+}
+
 TEST_CASE("training: resumed anywhere, it goes on as if it had never stopped") {
   TempFolder folder;
   REQUIRE(Run(folder.file("whole"))().ok());
