@@ -89,7 +89,7 @@ def Graph_ConcatenateOp : Graph_PureOp<"concatenate", [Graph_Differentiable, Gra
   let summary = "tensors one after the other along a dimension";
   let arguments = (ins Variadic<Graph_Tensor>:$inputs, I64Attr:$dim);
   let results = (outs Graph_Tensor:$result);
-  let assemblyFormat = "$inputs `,` `dim` `=` $dim attr-dict `:` functional-type(operands, results)";
+  let assemblyFormat = "$inputs `dim` `=` $dim attr-dict `:` functional-type(operands, results)";
   let fusionKind = "data_movement";
   let hasFolder = 1;
 }
