@@ -1,5 +1,6 @@
 // Counter-based random numbers.
 // RUN: minigptc-opt %s --run | FileCheck %s
+// RUN: minigptc-opt %s --graph-decompose --run | FileCheck %s
 
 // The published words of Philox-4x32-10 for key and counter zero, in order:
 // 6627e8d5 e169c58d bc57ac4c 9b00dbd8.
