@@ -136,12 +136,17 @@ Value Module::run(Frame &frame, const std::string &name, const Operand &x,
 }
 
 Value Module::apply(const Tree &params, const Operand &x, const ApplyOptions &options) const {
+  return applyAs(kind(), params, x, [this](Value value) { return forward(std::move(value)); }, options);
+}
+
+Value Module::applyAs(const std::string &name, const Tree &params, const Operand &x,
+                      const std::function<Value(Value)> &body, const ApplyOptions &options) const {
   Frame frame(this, &params, top());
   frame.isRoot = true;
   frame.isTraining = options.training;
   for (const auto &[name, key] : options.streams)
     frame.keys.emplace(name, Key(key.value(x.where()), x.where()));
-  return run(frame, kind(), x, [this](Value value) { return forward(std::move(value)); });
+  return run(frame, name, x, body);
 }
 
 const Tree *Module::findParameters(const Tree &parent, const Module *child) const {

@@ -1,6 +1,7 @@
 //===- Random.cpp - keys and draws ----------------------------------------===//
 #include "compiler/trace/Emit.h"
 #include "minigptc/trace/Key.h"
+#include "runtime/base/Philox.h"
 
 using namespace minigptc;
 using namespace minigptc::detail;
@@ -36,15 +37,10 @@ std::vector<Key> minigptc::Key::split(int64_t count, std::source_location where)
   return keys;
 }
 
-uint32_t minigptc::streamNumber(std::string_view name) {
-  uint32_t hash = 2166136261u;
-  for (unsigned char c : name)
-    hash = (hash ^ c) * 16777619u;
-  return hash;
-}
-
 Key minigptc::Key::stream(std::string_view name, std::source_location where) const {
-  return foldIn(Operand(streamNumber(name), where));
+  Emitter emit(where);
+  auto number = Operand(int64_t(runtime::streamNumber(name)), where);
+  return foldIn(Operand(emit.wrap(emit.number(number, emit.context.tensorType({i64, {}}))), where));
 }
 
 namespace {

@@ -79,6 +79,9 @@ protected:
   Key key(const std::string &stream, std::source_location where = std::source_location::current()) const;
   /// In forward: whether the call is for training.
   bool isTraining() const;
+  /// `apply` with another function of the module than `forward`.
+  Value applyAs(const std::string &name, const Tree &params, const Operand &x, const std::function<Value(Value)> &body,
+                const ApplyOptions &options = {}) const;
   /// Calls `body` as `operator()` calls `forward`: for a module's second function.
   Value invoke(const std::string &name, const Operand &x, const std::function<Value(Value)> &body) const;
 

@@ -36,7 +36,8 @@ public:
       return std::array<Key, N>{foldIn(Operand(I, where))...};
     }(std::make_index_sequence<N>());
   }
-  /// The key of a named stream ("params", "dropout").
+  /// The key of a named stream ("params", "dropout"): the name's 64-bit FNV-1a
+  /// hash, folded in.
   Key stream(std::string_view name, std::source_location where = std::source_location::current()) const;
 
   /// u32[2]; a concrete key becomes a constant of the function being traced.
@@ -48,9 +49,6 @@ private:
   uint64_t seed_ = 0;
   Value value_;
 };
-
-/// The number that a stream's name folds into a key: FNV-1a, 32 bits.
-uint32_t streamNumber(std::string_view name);
 
 /// Uniform in [low, high).
 Value uniform(const Key &key, const Shape &shape, double low = 0, double high = 1, DType dtype = f32,
