@@ -1,0 +1,40 @@
+//===- MatmulFlops.cpp - the work of a function's matrix products ---------===//
+#include "compiler/analysis/MatmulFlops.h"
+#include "dialects/graph/IR/Graph.h"
+#include "llvm/ADT/StringMap.h"
+
+using namespace mlir;
+
+namespace {
+
+class Counter {
+public:
+  explicit Counter(ModuleOp module) : symbols(module) {}
+
+  double count(StringRef name) {
+    if (auto found = known.find(name); found != known.end())
+      return found->second;
+    double flops = 0;
+    if (auto function = symbols.lookup<func::FuncOp>(name))
+      function.walk([&](Operation *op) { flops += ofOp(op); });
+    return known[name] = flops;
+  }
+
+private:
+  double ofOp(Operation *op) {
+    if (auto cost = dyn_cast<minigptc::graph::CostOp>(op))
+      return cost.getMatmulFlops();
+    if (auto call = dyn_cast<func::CallOp>(op))
+      return count(call.getCallee());
+    if (auto vjp = dyn_cast<minigptc::graph::VjpOp>(op))
+      return 3 * count(vjp.getCallee());
+    return 0;
+  }
+
+  SymbolTable symbols;
+  llvm::StringMap<double> known;
+};
+
+} // namespace
+
+double minigptc::countMatmulFlops(ModuleOp module, StringRef function) { return Counter(module).count(function); }

@@ -1,0 +1,34 @@
+//===- LanguageModel.h - what the models have in common ---------*- C++ -*-===//
+//
+// A language model maps token ids i32 [B, T] to logits f32 [B, T, V], in two parts, so
+// that generation computes the head for one position only.
+//
+//===----------------------------------------------------------------------===//
+#ifndef MINIGPTC_MODELS_LANGUAGEMODEL_H
+#define MINIGPTC_MODELS_LANGUAGEMODEL_H
+
+#include "minigptc/nn/Layers.h"
+
+#include <memory>
+
+namespace minigptc {
+
+class LanguageModel : public nn::Module {
+public:
+  /// i32 [B, T] → [B, T, d].
+  virtual Value hidden(Value tokens) const = 0;
+  /// [..., d] → f32 [..., V].
+  virtual Value head(Value hidden) const = 0;
+  Value forward(Value tokens) const override { return head(hidden(std::move(tokens))); }
+  /// The logits f32 [V] at one position of tokens [1, T].
+  Value logitsAt(const Tree &params, const Operand &tokens, const Operand &position) const;
+
+  /// Whether weight files hold this parameter transposed, as [out, in].
+  virtual bool isTransposedInFiles(const nn::ParameterInfo &parameter) const { return false; }
+  /// Random streams that training draws from.
+  virtual std::vector<std::string> streams() const { return {}; }
+};
+
+} // namespace minigptc
+
+#endif // MINIGPTC_MODELS_LANGUAGEMODEL_H

@@ -1,0 +1,176 @@
+//===- LanguageModelProgram.cpp - entry functions of a language model -----===//
+#include "compiler/analysis/MatmulFlops.h"
+#include "compiler/trace/ProgramImpl.h"
+#include "minigptc/optim/Optimizer.h"
+#include "minigptc/trace/Transforms.h"
+#include "models/Registry.h"
+#include "runtime/train/TrainingProgram.h"
+
+using namespace minigptc;
+using runtime::RunConfig;
+
+namespace {
+
+optim::Optimizer makeOptimizer(const RunConfig &config) {
+  const runtime::OptimizerConfig &o = config.optimizer;
+  optim::Schedule rate = o.lr;
+  if (const auto &s = config.schedule) {
+    if (s->cycleIters <= s->warmupIters)
+      throw std::invalid_argument("lr_schedule.cosine_cycle_iters (" + std::to_string(s->cycleIters) +
+                                  ") includes the warm-up and must be greater than lr_schedule.warmup_iters (" +
+                                  std::to_string(s->warmupIters) + ")");
+    rate = optim::warmupCosine(s->maxLr, s->minLr, s->warmupIters, s->cycleIters);
+  }
+  if (o.decay != "all" && o.decay != "matrices")
+    throw std::invalid_argument("optimizer.decay: '" + o.decay + "' is neither all nor matrices");
+  std::vector<optim::Optimizer> parts;
+  if (config.training.gradientClip > 0)
+    parts.push_back(optim::clipByGlobalNorm(config.training.gradientClip));
+  if (o.type == "adamw")
+    parts.push_back(optim::adamw({.learningRate = rate, .beta1 = o.beta1, .beta2 = o.beta2, .epsilon = o.eps,
+                                  .weightDecay = o.weightDecay,
+                                  .decays = o.decay == "all" ? optim::decaysAll : optim::decaysMatrices}));
+  else if (o.type == "adam")
+    parts.push_back(optim::adam({.learningRate = rate, .beta1 = o.beta1, .beta2 = o.beta2, .epsilon = o.eps}));
+  else if (o.type == "sgd")
+    parts.push_back(optim::sgd({.learningRate = rate, .momentum = o.momentum}));
+  else
+    throw std::invalid_argument("optimizer.type: there is no optimizer '" + o.type + "'; there are adamw, adam, sgd");
+  return optim::chain(parts);
+}
+
+/// The functions of a model's program.
+class Builder {
+public:
+  Builder(const RunConfig &config, const LanguageModel &model)
+      : config(config), model(model), optimizer(makeOptimizer(config)), ignore(config.data.ignoreIndex) {}
+
+  std::vector<Entry> entries(const ProgramOptions &options) const {
+    SpecTree state = evalShape([this](Key key) { return init(key); }, {{"key", keySpec()}});
+    std::vector<Entry> result;
+    if (options.training) {
+      result.emplace_back("init", [this](Key key) { return init(key); }, std::vector<Argument>{{"key", keySpec()}});
+      result.push_back(withBatch("train_step", {"state", state}, &Builder::trainStep, {"state"}));
+    }
+    if (options.evaluation)
+      result.push_back(evaluation(state["params"]));
+    if (options.logits)
+      result.push_back(logits(state["params"]));
+    if (options.gradients)
+      result.push_back(withBatch("gradients", {"params", state["params"]}, &Builder::gradients, {}));
+    return result;
+  }
+
+private:
+  Tree init(const Key &key) const {
+    Tree params = model.init(key.stream("params"));
+    return Tree{{"params", params}, {"optimizer", optimizer.init(params)}};
+  }
+
+  /// The mean over the positions that count, and their number.
+  std::pair<Value, Value> meanLoss(const Value &logits, const Value &targets) const {
+    Value losses = crossEntropy(logits, targets, ignore);
+    if (!ignore)
+      return {mean(losses), full({}, TensorType{f32, targets.shape()}.numElements(), f32)};
+    Value count = sum(convert(targets != *ignore, f32));
+    return {sum(losses) / maximum(count, 1.0), count};
+  }
+
+  ValueAndGrad lossAndGrad(const Tree &params, const Tree &batch, const std::optional<Key> &key) const {
+    nn::ApplyOptions options;
+    options.training = true;
+    if (key)
+      options.streams = {{"dropout", *key}};
+    auto loss = [&](Tree p) { return meanLoss(model.apply(p, batch["x"], options), batch["y"]).first; };
+    return valueAndGrad(loss)(params);
+  }
+
+  Tree trainStep(const Tree &state, const Tree &batch, const std::optional<Key> &key) const {
+    auto [loss, grads] = lossAndGrad(state["params"], batch, key);
+    optim::GuardedUpdate next = optimizer.guardedUpdate(loss, grads, state["optimizer"], state["params"]);
+    return Tree{{"state", {{"params", next.params}, {"optimizer", next.state}}},
+                {"loss", loss},
+                {"grad_norm", next.gradNorm},
+                {"learning_rate", next.learningRate},
+                {"finite", next.finite}};
+  }
+
+  Tree gradients(const Tree &params, const Tree &batch, const std::optional<Key> &key) const {
+    auto [loss, grads] = lossAndGrad(params, batch, key);
+    return Tree{{"grads", grads}, {"loss", loss}};
+  }
+
+  SpecTree batchSpec(int64_t size) const {
+    TensorSpec tokens(i32, {size, config.model.contextLength});
+    return SpecTree{{"x", tokens}, {"y", tokens}};
+  }
+
+  /// Targets may be the index to ignore, which need not be a token.
+  std::map<std::string, int64_t> bounds() const {
+    std::map<std::string, int64_t> bounds{{"batch.x", config.model.vocabSize}};
+    if (!ignore || (*ignore >= 0 && *ignore < config.model.vocabSize))
+      bounds["batch.y"] = config.model.vocabSize;
+    return bounds;
+  }
+
+  using Step = Tree (Builder::*)(const Tree &, const Tree &, const std::optional<Key> &) const;
+  Entry withBatch(const char *name, Argument first, Step step, std::vector<std::string> donate) const {
+    std::vector<Argument> arguments{std::move(first), {"batch", batchSpec(config.training.batchSize)}};
+    EntryOptions options{std::move(donate), bounds()};
+    if (model.streams().empty())
+      return Entry(name, [this, step](Tree a, Tree batch) { return (this->*step)(a, batch, std::nullopt); }, arguments,
+                   options);
+    arguments.emplace_back("key", keySpec());
+    return Entry(name, [this, step](Tree a, Tree batch, Key key) { return (this->*step)(a, batch, key); }, arguments,
+                 options);
+  }
+
+  Entry evaluation(const SpecTree &params) const {
+    int64_t size = config.eval.batchSize > 0 ? config.eval.batchSize : config.training.batchSize;
+    auto run = [this](Tree params, Tree batch) {
+      auto [loss, count] = meanLoss(model.apply(params, batch["x"]), batch["y"]);
+      return Tree{{"loss", loss}, {"tokens", count}};
+    };
+    return Entry("eval_loss", run, {{"params", params}, {"batch", batchSpec(size)}}, {{}, bounds()});
+  }
+
+  Entry logits(const SpecTree &params) const {
+    const runtime::ModelConfig &m = config.model;
+    auto run = [this](Tree params, Value tokens, Value position) {
+      return Tree{{"logits", model.logitsAt(params, tokens, position)}};
+    };
+    return Entry("logits", run,
+                 {{"params", params}, {"tokens", TensorSpec(i32, {1, m.contextLength})}, {"position", TensorSpec(i32, {})}},
+                 {{}, {{"tokens", m.vocabSize}, {"position", m.contextLength}}});
+  }
+
+  const RunConfig &config;
+  const LanguageModel &model;
+  optim::Optimizer optimizer;
+  std::optional<int64_t> ignore;
+};
+
+runtime::ProgramMetadata metadataOf(const RunConfig &config, const LanguageModel &model, const Program &program,
+                                    const ProgramOptions &options) {
+  runtime::ProgramMetadata metadata;
+  metadata.config = config;
+  for (const nn::ParameterInfo &parameter : model.parameters())
+    metadata.parameters.push_back({parameter.name, parameter.shape, model.isTransposedInFiles(parameter)});
+  metadata.streams = model.streams();
+  if (options.training)
+    metadata.modelFlopsPerStep = countMatmulFlops(*program.impl()->module, "train_step");
+  return metadata;
+}
+
+} // namespace
+
+Program minigptc::buildProgram(const RunConfig &config, const ProgramOptions &options) {
+  std::unique_ptr<LanguageModel> model = makeModel(config.model);
+  if (config.training.batchSize < 1)
+    throw std::invalid_argument("training.batch_size is " + std::to_string(config.training.batchSize) +
+                                "; it must be at least 1");
+  Builder builder(config, *model);
+  Program program = trace(builder.entries(options));
+  program.setMetadata(metadataOf(config, *model, program, options).toJson());
+  return program;
+}

@@ -1,0 +1,52 @@
+//===- TransformerLM.cpp - a pre-norm Transformer -------------------------===//
+#include "models/transformer_lm/TransformerLM.h"
+#include "models/ConfigChecks.h"
+
+using namespace minigptc;
+
+TransformerBlock::TransformerBlock(const runtime::ModelConfig &config)
+    : attention_(config.dModel,
+                 {.heads = config.numHeads, .ropeTheta = config.theta, .maxPositions = config.contextLength}),
+      ffn_(config.dModel, config.dFf), ln1_(config.dModel), ln2_(config.dModel) {
+  submodule("attn", attention_);
+  submodule("ln1", ln1_);
+  submodule("ffn", ffn_);
+  submodule("ln2", ln2_);
+}
+
+Value TransformerBlock::forward(Value x) const {
+  x = x + attention_(ln1_(x));
+  return x + ffn_(ln2_(x));
+}
+
+void TransformerLM::check(const runtime::ModelConfig &config) {
+  checkSizes(config);
+  if ((config.dModel / config.numHeads) % 2 != 0)
+    throw std::invalid_argument("model.num_heads: rotary positions need an even size of each head, model.d_model / "
+                                "model.num_heads is " + std::to_string(config.dModel / config.numHeads));
+  if (!(config.theta > 0))
+    throw std::invalid_argument("model.theta must be positive");
+}
+
+TransformerLM::TransformerLM(const runtime::ModelConfig &config)
+    : tokens_(config.vocabSize, config.dModel), final_(config.dModel) {
+  for (int64_t i = 0; i < config.numLayers; ++i)
+    layers_.add<TransformerBlock>(config);
+  submodule("token_embeddings", tokens_);
+  submodule("layers", layers_);
+  submodule("ln_final", final_);
+  if (!config.tieEmbeddings) {
+    head_ = std::make_unique<nn::Linear>(config.dModel, config.vocabSize);
+    submodule("lm_head", *head_);
+  }
+}
+
+Value TransformerLM::hidden(Value tokens) const { return final_(layers_(tokens_(tokens))); }
+
+Value TransformerLM::head(Value hidden) const {
+  return convert(head_ ? (*head_)(hidden) : tokens_.attend(hidden), f32);
+}
+
+bool TransformerLM::isTransposedInFiles(const nn::ParameterInfo &parameter) const {
+  return parameter.shape.size() == 2 && parameter.name != "token_embeddings.weight";
+}

@@ -1,0 +1,48 @@
+//===- TransformerLM.h - a pre-norm Transformer -----------------*- C++ -*-===//
+//
+// Embedding → blocks of x += attention(norm x), x += SwiGLU(norm x) → norm → head;
+// RMSNorm, rotary positions, no biases.
+//
+//===----------------------------------------------------------------------===//
+#ifndef MINIGPTC_MODELS_TRANSFORMER_LM_TRANSFORMERLM_H
+#define MINIGPTC_MODELS_TRANSFORMER_LM_TRANSFORMERLM_H
+
+#include "minigptc/nn/Attention.h"
+#include "models/LanguageModel.h"
+#include "runtime/train/RunConfig.h"
+
+namespace minigptc {
+
+class TransformerBlock : public nn::Module {
+public:
+  explicit TransformerBlock(const runtime::ModelConfig &config);
+  Value forward(Value x) const override;
+  std::string kind() const override { return "transformer_block"; }
+
+private:
+  nn::MultiHeadAttention attention_;
+  nn::SwiGLU ffn_;
+  nn::RMSNorm ln1_, ln2_;
+};
+
+class TransformerLM : public LanguageModel {
+public:
+  /// Throws std::invalid_argument, naming the key that is wrong.
+  static void check(const runtime::ModelConfig &config);
+  explicit TransformerLM(const runtime::ModelConfig &config);
+
+  Value hidden(Value tokens) const override;
+  Value head(Value hidden) const override;
+  std::string kind() const override { return "transformer_lm"; }
+  bool isTransposedInFiles(const nn::ParameterInfo &parameter) const override;
+
+private:
+  nn::Embedding tokens_;
+  nn::Sequential layers_;
+  nn::RMSNorm final_;
+  std::unique_ptr<nn::Linear> head_; ///< null: tied to the embedding
+};
+
+} // namespace minigptc
+
+#endif // MINIGPTC_MODELS_TRANSFORMER_LM_TRANSFORMERLM_H
