@@ -171,6 +171,49 @@ def GraphSchedule : Pass<"graph-schedule", "::mlir::func::FuncOp"> {
     the earlier one of equals. The new order is kept only where its peak is
     lower than that of the old one.
   }];
+
+def GraphAutodiff : Pass<"graph-autodiff", "::mlir::ModuleOp"> {
+  let summary = "replaces graph.vjp by calls of forward and backward functions";
+  let description = [{
+    `graph.vjp @f` becomes a call of `@f.fwd`, which gives the results of `@f`
+    and the values that the backward pass needs, and a call of `@f.bwd`, which
+    takes those, arguments of `@f`, and cotangents, and gives gradients. Calls
+    within `@f` are treated alike, once for each function, set of wanted
+    arguments and set of live cotangents: a block called L times gets one
+    forward and one backward function.
+
+    Only values between a wanted argument and a live cotangent are
+    differentiated. Values that are cheap to compute from what is there anyway
+    (`FusibleOp` elementwise, broadcast and data movement; dropout masks) are
+    recomputed in the backward function; arguments are passed by the caller.
+    `graph.remat` on a function decides otherwise: `nothing` recomputes all,
+    `dots` saves matrix products and attention, `everything` saves all that is
+    read. Composite ops without a vjp are decomposed first, which is how a
+    gradient is differentiated again. An op without a derivative on the way is
+    an error at the op, with a note at the `graph.vjp`.
+
+    ```mlir
+    func.func private @f(%w: tensor<4xf32>) -> tensor<4xf32> {
+      %0 = graph.tanh %w : tensor<4xf32>
+      return %0 : tensor<4xf32>
+    }
+    %y, %dw = graph.vjp @f(%w) cotangents(%ct) wrt [0] : …
+    ```
+    becomes
+    ```mlir
+    func.func private @f.bwd(%w: tensor<4xf32>, %ct: tensor<4xf32>) -> tensor<4xf32> {
+      … // tanh is cheap: recomputed
+    }
+    %y = call @f.fwd(%w) : (tensor<4xf32>) -> tensor<4xf32>
+    %dw = call @f.bwd(%w, %ct) : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+    ```
+
+    The passes around it, from stage `trace` to `autodiff`: graph-inline,
+    graph-simplify-functions, graph-autodiff, graph-inline,
+    graph-simplify-functions; from `autodiff` to `step`: canonicalize, cse,
+    graph-simplify-functions.
+  }];
+  let dependentDialects = ["::mlir::func::FuncDialect"];
 }
 
 #endif // MINIGPTC_GRAPH_PASSES_TD

@@ -1,0 +1,47 @@
+//===- Dependence.h - which values influence which -------------*- C++ -*-===//
+//
+// A derivative can flow from one float tensor to another through an op that
+// reads the first and gives the second. Calls are looked through: a summary per
+// function says which results depend on which arguments.
+//
+//===----------------------------------------------------------------------===//
+#ifndef MINIGPTC_DIALECTS_GRAPH_TRANSFORMS_DEPENDENCE_H
+#define MINIGPTC_DIALECTS_GRAPH_TRANSFORMS_DEPENDENCE_H
+
+#include "dialects/graph/IR/Graph.h"
+#include "llvm/ADT/BitVector.h"
+
+namespace minigptc::graph {
+
+/// True for float tensors: nothing else has a cotangent.
+bool hasCotangent(mlir::Type type);
+
+using ValueSet = llvm::DenseSet<mlir::Value>;
+
+class Dependence {
+public:
+  using Lookup = std::function<mlir::func::FuncOp(mlir::func::CallOp)>;
+  explicit Dependence(Lookup lookup) : lookup(std::move(lookup)) {}
+
+  /// For each result of a function, the arguments that it depends on. Computed
+  /// once; the function must not change after that.
+  llvm::ArrayRef<llvm::BitVector> ofResults(mlir::func::FuncOp function);
+
+  /// The values of the block that depend on those given.
+  ValueSet dependingOn(mlir::ValueRange values, mlir::Block &block);
+  /// The values of the block that those given depend on.
+  ValueSet influencing(mlir::ValueRange values, mlir::Block &block);
+
+private:
+  /// Calls `visit(result, operand)` for every pair of an op where the result
+  /// depends on the operand.
+  void forEachEdge(mlir::Operation &op,
+                   llvm::function_ref<void(mlir::OpResult, mlir::OpOperand &)> visit);
+
+  Lookup lookup;
+  llvm::DenseMap<mlir::Operation *, llvm::SmallVector<llvm::BitVector>> summaries;
+};
+
+} // namespace minigptc::graph
+
+#endif // MINIGPTC_DIALECTS_GRAPH_TRANSFORMS_DEPENDENCE_H

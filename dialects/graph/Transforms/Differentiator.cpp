@@ -1,0 +1,118 @@
+//===- Differentiator.cpp - forward and backward functions ----------------===//
+#include "dialects/graph/Transforms/Differentiator.h"
+#include "dialects/graph/Transforms/FunctionDifferentiator.h"
+
+using namespace mlir;
+using namespace minigptc::graph;
+
+Differentiator::Differentiator(ModuleOp module)
+    : dependence([this](func::CallOp call) { return lookup(call); }) {
+  for (auto function : module.getOps<func::FuncOp>())
+    functions[function.getSymNameAttr()] = function;
+}
+
+DerivativeKey Differentiator::makeKey(func::FuncOp function, const BitVector &wanted,
+                                      const BitVector &live,
+                                      std::optional<RematPolicy> inherited) {
+  DerivativeKey key{BitVector(wanted.size()), BitVector(live.size()), inherited};
+  ArrayRef<BitVector> summary = dependence.ofResults(function);
+  for (unsigned result : live.set_bits()) {
+    BitVector reached = summary[result];
+    reached &= wanted;
+    key.wanted |= reached;
+    key.live[result] = reached.any();
+  }
+  if (auto own = function->getAttrOfType<RematPolicyAttr>(attr::kRemat))
+    key.policy = own.getValue();
+  return key;
+}
+
+FailureOr<const Derivative *> Differentiator::differentiate(func::FuncOp function,
+                                                            const BitVector &wanted,
+                                                            const BitVector &live,
+                                                            std::optional<RematPolicy> inherited,
+                                                            Operation *origin) {
+  if (function.isDeclaration() || !function.getBody().hasOneBlock()) {
+    InFlightDiagnostic error = function.emitError("a function of one block is needed to differentiate ")
+                               << function.getSymName();
+    error.attachNote(origin->getLoc()) << "needed for the gradient asked for here";
+    return error;
+  }
+  DerivativeKey key = makeKey(function, wanted, live, inherited);
+  for (const Entry &entry : derivatives[function])
+    if (entry.first == key)
+      return entry.second.get();
+  auto derivative = FunctionDifferentiator(*this, function, key, origin).run();
+  if (failed(derivative))
+    return failure();
+  Derivative &made = **derivative;
+  if (made.exists()) {
+    insert(made.forward, function, function.getSymName() + ".fwd");
+    insert(made.backward, made.forward, function.getSymName() + ".bwd");
+    originals[made.forward] = function;
+  }
+  derivatives[function].emplace_back(key, std::move(*derivative));
+  return &made;
+}
+
+func::CallOp Differentiator::callForward(OpBuilder &builder, Location loc,
+                                         const Derivative &derivative, ValueRange arguments) {
+  return func::CallOp::create(builder, loc, derivative.forward, arguments);
+}
+
+SmallVector<Value> Differentiator::callBackward(OpBuilder &builder, Location loc,
+                                                const Derivative &derivative, ValueRange arguments,
+                                                ValueRange forwardResults,
+                                                ArrayRef<Value> cotangents) {
+  SmallVector<Value> operands;
+  for (Residual residual : derivative.residuals)
+    operands.push_back(residual.source == Residual::Source::argument
+                           ? arguments[residual.number]
+                           : forwardResults[residual.number]);
+  for (unsigned result : derivative.live.set_bits())
+    operands.push_back(cotangents[result]);
+  auto call = func::CallOp::create(builder, loc, derivative.backward, operands);
+  return llvm::map_to_vector(derivative.gradients, [&](int number) {
+    return number < 0 ? Value() : Value(call.getResult(number));
+  });
+}
+
+void Differentiator::insert(func::FuncOp function, func::FuncOp after, const Twine &name) {
+  std::string base = name.str(), unique = base;
+  auto toAttr = [&] { return StringAttr::get(function.getContext(), unique); };
+  for (unsigned n = 1; functions.contains(toAttr()); ++n)
+    unique = base + "." + std::to_string(n);
+  function.setSymNameAttr(toAttr());
+  functions[toAttr()] = function;
+  after->getBlock()->getOperations().insertAfter(after->getIterator(), function);
+}
+
+void Differentiator::dropUnusedSaves(func::CallOp call) {
+  func::FuncOp original = originals.lookup(lookup(call));
+  if (!original)
+    return;
+  unsigned kept = original.getNumResults();
+  if (!llvm::all_of(call.getResults().drop_front(kept), [](Value saved) { return saved.use_empty(); }))
+    return;
+  OpBuilder builder(call);
+  auto plain = func::CallOp::create(builder, call.getLoc(), original, call.getOperands());
+  for (auto [before, after] : llvm::zip(call.getResults().take_front(kept), plain.getResults()))
+    before.replaceAllUsesWith(after);
+  call.erase();
+}
+
+bool Differentiator::isProduct(Operation *op) {
+  auto call = dyn_cast<func::CallOp>(op);
+  if (!call) {
+    auto cost = dyn_cast<CostOp>(op);
+    return cost && cost.getMatmulFlops() > 0;
+  }
+  func::FuncOp callee = lookup(call);
+  if (auto it = multiplies.find(callee); it != multiplies.end())
+    return it->second;
+  bool result = callee.walk([&](Operation *inner) {
+                        return isProduct(inner) ? WalkResult::interrupt() : WalkResult::advance();
+                      })
+                    .wasInterrupted();
+  return multiplies[callee] = result;
+}

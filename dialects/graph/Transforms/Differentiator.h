@@ -1,0 +1,111 @@
+//===- Differentiator.h - forward and backward functions -------*- C++ -*-===//
+//
+// Makes, for a function f, `f.fwd` and `f.bwd`:
+//
+//   f.fwd(arguments) -> (results of f, saved values)
+//   f.bwd(needed arguments and saved values, cotangents) -> gradients
+//
+// A pair is made once for each set of wanted arguments and of live cotangents,
+// and shared by all callers: work is per function, not per call path. Functions
+// must be free of `graph.vjp`; those made here are, so they can be
+// differentiated in turn.
+//
+//   Differentiator differentiator(module);
+//   auto derivative = differentiator.differentiate(f, wanted, live, std::nullopt, vjp);
+//   if (failed(derivative)) return failure();   // reported, with a note at vjp
+//   auto call = differentiator.callForward(builder, loc, **derivative, inputs);
+//   auto gradients = differentiator.callBackward(builder, loc, **derivative, inputs,
+//                                                call.getResults(), cotangents);
+//
+//===----------------------------------------------------------------------===//
+#ifndef MINIGPTC_DIALECTS_GRAPH_TRANSFORMS_DIFFERENTIATOR_H
+#define MINIGPTC_DIALECTS_GRAPH_TRANSFORMS_DIFFERENTIATOR_H
+
+#include "dialects/graph/Transforms/Dependence.h"
+#include "mlir/IR/BuiltinOps.h"
+
+namespace minigptc::graph {
+
+/// What the backward function takes before the cotangents: an argument of f or
+/// a result of the forward function.
+struct Residual {
+  enum class Source { argument, forwardResult } source;
+  unsigned number;
+};
+
+struct Derivative {
+  mlir::func::FuncOp forward, backward;
+  llvm::SmallVector<Residual> residuals;
+  /// Results whose cotangents the backward function takes, in order.
+  llvm::BitVector live;
+  /// Per argument of f, the result of the backward function that is its
+  /// gradient, or -1: not wanted, or zero.
+  llvm::SmallVector<int> gradients;
+
+  /// False if all wanted gradients are zero: there is no backward function.
+  bool exists() const { return backward != nullptr; }
+};
+
+/// What a derivative of one function is shared by. Masks are as small as the
+/// dependence of results on arguments allows.
+struct DerivativeKey {
+  llvm::BitVector wanted, live;
+  std::optional<RematPolicy> policy;
+  bool operator==(const DerivativeKey &other) const {
+    return wanted == other.wanted && live == other.live && policy == other.policy;
+  }
+};
+
+class Differentiator {
+public:
+  explicit Differentiator(mlir::ModuleOp module);
+
+  /// `wanted` has a bit per argument, `live` one per result. Diagnostics carry a
+  /// note at `origin`. The derivative belongs to the differentiator.
+  llvm::FailureOr<const Derivative *> differentiate(mlir::func::FuncOp function,
+                                                    const llvm::BitVector &wanted,
+                                                    const llvm::BitVector &live,
+                                                    std::optional<RematPolicy> inherited,
+                                                    mlir::Operation *origin);
+
+  /// Calls the forward function: the results of f, then saved values.
+  mlir::func::CallOp callForward(mlir::OpBuilder &builder, mlir::Location loc,
+                                 const Derivative &derivative, mlir::ValueRange arguments);
+  /// Calls the backward function; `cotangents` has one value per result of f,
+  /// those that are not live are not read. Gives a gradient, or null for zero,
+  /// per argument.
+  llvm::SmallVector<mlir::Value> callBackward(mlir::OpBuilder &builder, mlir::Location loc,
+                                              const Derivative &derivative,
+                                              mlir::ValueRange arguments,
+                                              mlir::ValueRange forwardResults,
+                                              llvm::ArrayRef<mlir::Value> cotangents);
+
+  mlir::func::FuncOp lookup(mlir::StringAttr name) const { return functions.lookup(name); }
+
+private:
+  friend class FunctionDifferentiator;
+  using Entry = std::pair<DerivativeKey, std::unique_ptr<Derivative>>;
+
+  mlir::func::FuncOp lookup(mlir::func::CallOp call) const {
+    return lookup(call.getCalleeAttr().getAttr());
+  }
+  /// Puts a function after another, under a name that is not taken.
+  void insert(mlir::func::FuncOp function, mlir::func::FuncOp after, const llvm::Twine &name);
+  /// The masks without what no derivative can flow through.
+  DerivativeKey makeKey(mlir::func::FuncOp function, const llvm::BitVector &wanted,
+                        const llvm::BitVector &live, std::optional<RematPolicy> inherited);
+  /// A forward function whose saved values nobody reads is the function itself.
+  void dropUnusedSaves(mlir::func::CallOp call);
+  /// True for ops that multiply matrices, and calls of functions that do.
+  bool isProduct(mlir::Operation *op);
+
+  llvm::DenseMap<mlir::StringAttr, mlir::func::FuncOp> functions;
+  Dependence dependence;
+  llvm::DenseMap<mlir::Operation *, std::vector<Entry>> derivatives;
+  llvm::DenseMap<mlir::Operation *, mlir::func::FuncOp> originals; // of forward functions
+  llvm::DenseMap<mlir::Operation *, bool> multiplies;
+};
+
+} // namespace minigptc::graph
+
+#endif // MINIGPTC_DIALECTS_GRAPH_TRANSFORMS_DIFFERENTIATOR_H

@@ -1,0 +1,181 @@
+//===- FunctionDifferentiator.cpp - the reverse sweep ---------------------===//
+//
+// The split of the joint program is in SplitJoint.cpp.
+//
+//===----------------------------------------------------------------------===//
+#include "dialects/graph/Transforms/FunctionDifferentiator.h"
+#include "dialects/graph/IR/Builders.h"
+
+using namespace mlir;
+using namespace minigptc::graph;
+
+FunctionDifferentiator::FunctionDifferentiator(Differentiator &parent, func::FuncOp function,
+                                               const DerivativeKey &key, Operation *origin)
+    : parent(parent), key(key), origin(origin), joint(function.clone()),
+      body(joint->getBody().front()), numArguments(function.getNumArguments()),
+      numResults(function.getNumResults()), builder(function.getContext()),
+      neededArguments(function.getNumArguments()), derivative(std::make_unique<Derivative>()) {
+  // The copies are functions of their own: nothing that entries carry stays.
+  joint->setPrivate();
+  joint->getOperation()->removeAttr(attr::kEntry);
+  joint->removeArgAttrsAttr();
+  joint->removeResAttrsAttr();
+}
+
+FailureOr<std::unique_ptr<Derivative>> FunctionDifferentiator::run() {
+  decomposeActiveOps();
+  if (failed(sweep()))
+    return failure();
+  derivative->live = key.live;
+  derivative->gradients.assign(numArguments, -1);
+  for (BlockArgument argument : body.getArguments().take_front(numArguments)) {
+    Value gradient = cotangentOf.lookup(argument);
+    if (!gradient || !key.wanted[argument.getArgNumber()])
+      continue;
+    derivative->gradients[argument.getArgNumber()] = roots.size();
+    roots.push_back(gradient);
+  }
+  if (roots.empty())
+    return std::move(derivative);
+  planBackward();
+  buildBackward();
+  buildForward(); // last: it takes the joint program apart
+  return std::move(derivative);
+}
+
+bool FunctionDifferentiator::isArgument(Value value) const {
+  auto argument = dyn_cast<BlockArgument>(value);
+  return argument && argument.getArgNumber() < numArguments;
+}
+
+/// The values of a range whose bit is set.
+static SmallVector<Value> pick(ValueRange values, const BitVector &bits) {
+  SmallVector<Value> picked;
+  for (unsigned i : bits.set_bits())
+    picked.push_back(values[i]);
+  return picked;
+}
+
+/// A decomposition may hold composites again, hence the loop.
+void FunctionDifferentiator::decomposeActiveOps() {
+  for (bool changed = true; changed;) {
+    changed = false;
+    ValueSet depending = parent.dependence.dependingOn(pick(body.getArguments(), key.wanted), body);
+    ValueSet influencing = parent.dependence.influencing(
+        pick(body.getTerminator()->getOperands(), key.live), body);
+    for (Operation &op : llvm::make_early_inc_range(body.without_terminator())) {
+      auto decomposable = dyn_cast<DecomposableOp>(op);
+      bool isActive = llvm::any_of(op.getResults(), [&](Value result) {
+        return depending.contains(result) && influencing.contains(result);
+      });
+      if (!isActive || !decomposable || isa<DifferentiableOp>(op))
+        continue;
+      builder.setInsertionPoint(&op);
+      op.replaceAllUsesWith(decomposable.decompose(builder));
+      op.erase();
+      changed = true;
+    }
+  }
+}
+
+LogicalResult FunctionDifferentiator::sweep() {
+  for (Operation &op : body.without_terminator()) {
+    forwardOps.push_back(&op);
+    forwardSet.insert(&op);
+  }
+  varied = parent.dependence.dependingOn(pick(body.getArguments(), key.wanted), body);
+  Operation *terminator = body.getTerminator();
+  builder.setInsertionPoint(terminator);
+  for (unsigned result : key.live.set_bits()) {
+    Value returned = terminator->getOperand(result);
+    Value cotangent = body.addArgument(returned.getType(), terminator->getLoc());
+    accumulate(returned, cotangent, terminator->getLoc());
+  }
+  for (Operation *&op : llvm::reverse(forwardOps))
+    if (failed(differentiateOp(op)))
+      return failure();
+  return success();
+}
+
+/// Contributions are added in the order of the sweep: from the last use of a
+/// value to the first, and by operand number within an op.
+void FunctionDifferentiator::accumulate(Value value, Value cotangent, Location loc) {
+  auto [it, isNew] = cotangentOf.try_emplace(value, cotangent);
+  if (!isNew)
+    it->second = AddOp::create(builder, loc, it->second, cotangent);
+}
+
+LogicalResult FunctionDifferentiator::differentiateOp(Operation *&op) {
+  SmallVector<Value> cotangents;
+  SmallVector<bool> wanted;
+  bool isReached = false, isVaried = false;
+  for (Value result : op->getResults()) {
+    cotangents.push_back(varied.contains(result) ? cotangentOf.lookup(result) : Value());
+    isReached |= bool(cotangents.back());
+  }
+  for (Value operand : op->getOperands()) {
+    wanted.push_back(varied.contains(operand));
+    isVaried |= wanted.back();
+  }
+  if (!isReached || !isVaried)
+    return success();
+
+  SmallVector<Value> gradients(op->getNumOperands());
+  LogicalResult result = isa<func::CallOp>(op)
+                             ? differentiateCall(op, cotangents, wanted, gradients)
+                             : buildVjp(op, cotangents, wanted, gradients);
+  if (failed(result))
+    return failure();
+  for (auto [i, gradient] : llvm::enumerate(gradients))
+    if (gradient && wanted[i])
+      accumulate(op->getOperand(i), gradient, op->getLoc());
+  return success();
+}
+
+LogicalResult FunctionDifferentiator::buildVjp(Operation *op, ArrayRef<Value> cotangents,
+                                               ArrayRef<bool> wanted,
+                                               MutableArrayRef<Value> gradients) {
+  auto differentiable = dyn_cast<DifferentiableOp>(op);
+  if (!differentiable) {
+    InFlightDiagnostic error = op->emitError() << "'" << op->getName() << "' has no derivative";
+    error.attachNote(origin->getLoc()) << "needed for the gradient asked for here";
+    return error;
+  }
+  if (failed(differentiable.buildVjp(builder, cotangents, wanted, gradients))) {
+    emitRemark(origin->getLoc()) << "needed for the gradient asked for here";
+    return failure();
+  }
+  return success();
+}
+
+LogicalResult FunctionDifferentiator::differentiateCall(Operation *&op, ArrayRef<Value> cotangents,
+                                                        ArrayRef<bool> wanted,
+                                                        SmallVectorImpl<Value> &gradients) {
+  auto call = cast<func::CallOp>(op);
+  func::FuncOp callee = parent.lookup(call);
+  BitVector wantedArguments(wanted.size()), live(cotangents.size());
+  for (auto [i, isWanted] : llvm::enumerate(wanted))
+    wantedArguments[i] = isWanted;
+  for (auto [i, cotangent] : llvm::enumerate(cotangents))
+    live[i] = bool(cotangent);
+  // A callee that is computed again as a whole decides for itself.
+  bool inherits = key.policy && *key.policy != RematPolicy::nothing;
+  auto inner = parent.differentiate(callee, wantedArguments, live,
+                                    inherits ? key.policy : std::nullopt, origin);
+  if (failed(inner))
+    return failure();
+  if (!(*inner)->exists())
+    return success();
+
+  OpBuilder forwardBuilder(call);
+  auto forward = parent.callForward(forwardBuilder, call.getLoc(), **inner, call.getOperands());
+  ValueRange results = forward.getResults();
+  call->replaceAllUsesWith(results.take_front(call.getNumResults()));
+  forwardSet.erase(op);
+  op->erase();
+  op = forward;
+  forwardSet.insert(op);
+  gradients = parent.callBackward(builder, forward.getLoc(), **inner, forward.getOperands(), results,
+                                  cotangents);
+  return success();
+}
