@@ -47,8 +47,8 @@ FailureOr<const Derivative *> Differentiator::differentiate(func::FuncOp functio
     return failure();
   Derivative &made = **derivative;
   if (made.exists()) {
-    insert(made.forward, function, function.getSymName() + ".fwd");
-    insert(made.backward, made.forward, function.getSymName() + ".bwd");
+    insert(made.forward, function, ".fwd");
+    insert(made.backward, function, ".bwd");
     originals[made.forward] = function;
   }
   derivatives[function].emplace_back(key, std::move(*derivative));
@@ -77,14 +77,16 @@ SmallVector<Value> Differentiator::callBackward(OpBuilder &builder, Location loc
   });
 }
 
-void Differentiator::insert(func::FuncOp function, func::FuncOp after, const Twine &name) {
-  std::string base = name.str(), unique = base;
+void Differentiator::insert(func::FuncOp function, func::FuncOp original, StringRef suffix) {
+  std::string base = (original.getSymName() + suffix).str(), unique = base;
   auto toAttr = [&] { return StringAttr::get(function.getContext(), unique); };
   for (unsigned n = 1; functions.contains(toAttr()); ++n)
     unique = base + "." + std::to_string(n);
   function.setSymNameAttr(toAttr());
   functions[toAttr()] = function;
+  func::FuncOp &after = lastOf.try_emplace(original, original).first->second;
   after->getBlock()->getOperations().insertAfter(after->getIterator(), function);
+  after = function;
 }
 
 void Differentiator::dropUnusedSaves(func::CallOp call) {

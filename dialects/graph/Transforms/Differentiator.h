@@ -89,8 +89,9 @@ private:
   mlir::func::FuncOp lookup(mlir::func::CallOp call) const {
     return lookup(call.getCalleeAttr().getAttr());
   }
-  /// Puts a function after another, under a name that is not taken.
-  void insert(mlir::func::FuncOp function, mlir::func::FuncOp after, const llvm::Twine &name);
+  /// Puts a function after the original and what was made of it before, named
+  /// after the original, with a number where that name is taken.
+  void insert(mlir::func::FuncOp function, mlir::func::FuncOp original, llvm::StringRef suffix);
   /// The masks without what no derivative can flow through.
   DerivativeKey makeKey(mlir::func::FuncOp function, const llvm::BitVector &wanted,
                         const llvm::BitVector &live, std::optional<RematPolicy> inherited);
@@ -103,6 +104,7 @@ private:
   Dependence dependence;
   llvm::DenseMap<mlir::Operation *, std::vector<Entry>> derivatives;
   llvm::DenseMap<mlir::Operation *, mlir::func::FuncOp> originals; // of forward functions
+  llvm::DenseMap<mlir::Operation *, mlir::func::FuncOp> lastOf;    // made of an original
   llvm::DenseMap<mlir::Operation *, bool> multiplies;
 };
 

@@ -171,6 +171,7 @@ def GraphSchedule : Pass<"graph-schedule", "::mlir::func::FuncOp"> {
     the earlier one of equals. The new order is kept only where its peak is
     lower than that of the old one.
   }];
+}
 
 def GraphAutodiff : Pass<"graph-autodiff", "::mlir::ModuleOp"> {
   let summary = "replaces graph.vjp by calls of forward and backward functions";

@@ -113,12 +113,15 @@ void FunctionDifferentiator::buildBackward() {
 
 /// What is left of the joint program without the backward ops.
 void FunctionDifferentiator::buildForward() {
-  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(body.without_terminator())))
-    if (!isForward(&op))
-      op.erase();
+  Operation *terminator = body.getTerminator();
+  auto eraseIf = [&](function_ref<bool(Operation *)> goes) {
+    for (Operation &op : llvm::make_early_inc_range(llvm::reverse(body)))
+      if (&op != terminator && goes(&op))
+        op.erase();
+  };
+  eraseIf([&](Operation *op) { return !isForward(op); });
   body.eraseArguments(numArguments, body.getNumArguments() - numArguments);
 
-  Operation *terminator = body.getTerminator();
   SmallVector<Value> results(terminator->getOperands());
   for (Value value : saved) {
     unsigned number = llvm::find(results, value) - results.begin();
@@ -130,9 +133,9 @@ void FunctionDifferentiator::buildForward() {
   joint->setType(FunctionType::get(joint->getContext(), joint->getArgumentTypes(),
                                    ValueRange(results).getTypes()));
   // Graph functions have no side effects, so calls go like other ops.
-  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(body.without_terminator())))
-    if (op.use_empty() && (isMemoryEffectFree(&op) || isa<func::CallOp>(op)))
-      op.erase();
+  eraseIf([](Operation *op) {
+    return op->use_empty() && (isMemoryEffectFree(op) || isa<func::CallOp>(op));
+  });
   for (auto call : llvm::make_early_inc_range(body.getOps<func::CallOp>()))
     parent.dropUnusedSaves(call);
   derivative->forward = joint.release();
