@@ -34,7 +34,8 @@ MINIGPTC_VJP(SiluOp) {
 /// d/dx x·Φ(x) = Φ(x) + x·φ(x)
 static Value exactGeluSlope(GraphBuilder &b, Value x) {
   Value cumulative = b.multiply(b.add(b.make<ErfOp>(b.multiply(x, M_SQRT1_2)), 1), 0.5);
-  Value density = b.multiply(b.exponential(b.multiply(b.square(x), -0.5)), M_2_SQRTPI * M_SQRT1_2 / 2);
+  Value density =
+      b.multiply(b.exponential(b.multiply(b.square(x), -0.5)), M_2_SQRTPI * M_SQRT1_2 / 2);
   return b.add(cumulative, b.multiply(x, density));
 }
 
@@ -85,7 +86,8 @@ MINIGPTC_VJP(SoftmaxCrossEntropyOp) {
   }
   Value probabilities = b.make<SoftmaxOp>(logits, classes);
   Value numbers = b.iota(b.tensor(shape, elementType(getTargets())), classes);
-  Value isTarget = b.compare(CompareDirection::EQ, numbers, b.broadcast(getTargets(), positions, shape));
+  Value isTarget =
+      b.compare(CompareDirection::EQ, numbers, b.broadcast(getTargets(), positions, shape));
   Value error = b.subtract(probabilities, b.convert(isTarget, elementType(logits)));
   Value gradient = b.multiply(error, b.broadcast(cotangent, positions, shape));
   gradients[0] = b.convert(gradient, elementType(getLogits()));
@@ -172,9 +174,9 @@ MINIGPTC_VJP(RmsNormOp) {
 //===----------------------------------------------------------------------===//
 
 MINIGPTC_VJP(RopeOp) {
-  auto gradient = RopeOp::create(builder, getLoc(), cotangents[0].getType(), cotangents[0],
-                                 getPositions(), getThetaAttr(),
-                                 getInverse() ? UnitAttr() : builder.getUnitAttr());
+  auto gradient =
+      RopeOp::create(builder, getLoc(), cotangents[0].getType(), cotangents[0], getPositions(),
+                     getThetaAttr(), getInverse() ? UnitAttr() : builder.getUnitAttr());
   gradients[0] = gradient.getResult();
   return success();
 }
@@ -196,7 +198,8 @@ MINIGPTC_VJP(EmbeddingOp) {
   Value zeros = b.splat(b.tensor(shapeOf(getTable()), wide), 0);
   Value rows = b.convert(cotangents[0], wide);
   SmallVector<int64_t> dims{0};
-  Value sum = b.make<ScatterOp>(ScatterKind::add, zeros, b.reshape(getIds(), indexShape), rows, dims);
+  Value sum =
+      b.make<ScatterOp>(ScatterKind::add, zeros, b.reshape(getIds(), indexShape), rows, dims);
   gradients[0] = b.convert(sum, narrow);
   return success();
 }

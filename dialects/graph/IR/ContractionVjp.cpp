@@ -28,7 +28,8 @@ static Value productVjp(GraphBuilder &b, Value operand, Value cotangent, ArrayRe
   Value zeros = b.reduceAndBroadcast(ReduceKind::sum, b.convert(isZero, wide), dims);
   Value product = b.reduceAndBroadcast(ReduceKind::prod, nonZero, dims);
   Value atZero = keepWhere(b, b.compare(CompareDirection::EQ, zeros, 1), product);
-  Value elsewhere = keepWhere(b, b.compare(CompareDirection::EQ, zeros, 0), b.divide(product, nonZero));
+  Value elsewhere =
+      keepWhere(b, b.compare(CompareDirection::EQ, zeros, 0), b.divide(product, nonZero));
   Value others = b.select(isZero, atZero, elsewhere);
   Value spread = b.broadcastBack(b.convert(cotangent, wide), operand, dims);
   return b.convert(b.multiply(spread, others), elementType(operand));
@@ -92,16 +93,19 @@ Value sideVjp(GraphBuilder &b, const Side &own, const Side &other, Value cotange
     for (auto [i, dim] : llvm::enumerate(own.free))
       permutation[dim] = first + i;
     for (auto [dim, otherDim] : llvm::zip(own.contract, other.contract))
-      permutation[dim] = last + (llvm::find(otherContractSorted, otherDim) - otherContractSorted.begin());
+      permutation[dim] =
+          last + (llvm::find(otherContractSorted, otherDim) - otherContractSorted.begin());
   };
   int64_t contract = own.contract.size();
   Value product;
   if (ownIsLhs) {
-    product = b.dot(cotangent, other.value, cotangentBatch, other.batch, cotangentContract, other.free);
+    product =
+        b.dot(cotangent, other.value, cotangentBatch, other.batch, cotangentContract, other.free);
     place(batch, batch + ownFree);
   } else {
     // The other side first, so that a weight's gradient xᵀ·g comes out as [in, out].
-    product = b.dot(other.value, cotangent, other.batch, cotangentBatch, other.free, cotangentContract);
+    product =
+        b.dot(other.value, cotangent, other.batch, cotangentBatch, other.free, cotangentContract);
     place(batch + contract, batch);
   }
   return b.transpose(product, permutation);
@@ -134,7 +138,8 @@ Value lastIndices(GraphBuilder &b, Value indices, ArrayRef<int64_t> shape, Array
   SmallVector<int64_t> columnShape(type.getShape());
   columnShape.back() = 1;
   for (int64_t dim : dims)
-    columns.push_back(b.splat(b.tensor(columnShape, type.getElementType()), double(shape[dim] - 1)));
+    columns.push_back(
+        b.splat(b.tensor(columnShape, type.getElementType()), double(shape[dim] - 1)));
   return columns.size() == 1 ? columns.front() : b.concatenate(columns, type.getRank() - 1);
 }
 
@@ -148,7 +153,8 @@ Value isInside(GraphBuilder &b, Value indices, ArrayRef<int64_t> shape, ArrayRef
 
 /// [indices without the last dimension] i1: no later slice has the same index.
 /// Numbers of slices are scattered and read back.
-Value isLastWriter(GraphBuilder &b, Value indices, ArrayRef<int64_t> shape, ArrayRef<int64_t> dims) {
+Value isLastWriter(GraphBuilder &b, Value indices, ArrayRef<int64_t> shape,
+                   ArrayRef<int64_t> dims) {
   SmallVector<int64_t> written = llvm::map_to_vector(dims, [&](int64_t dim) { return shape[dim]; });
   ArrayRef<int64_t> slices = shapeOf(indices).drop_back();
   int64_t count = ShapedType::getNumElements(slices);
@@ -168,7 +174,8 @@ MINIGPTC_VJP(GatherOp) {
   Value clamped = b.make<ClampOp>(b.zerosLike(last), getIndices(), last);
   Type narrow = elementType(getOperand()), wide = b.accumulatorType(getOperand());
   Value zeros = b.splat(b.tensor(shapeOf(getOperand()), wide), 0);
-  Value sum = b.make<ScatterOp>(ScatterKind::add, zeros, clamped, b.convert(cotangents[0], wide), getDims());
+  Value sum = b.make<ScatterOp>(ScatterKind::add, zeros, clamped, b.convert(cotangents[0], wide),
+                                getDims());
   gradients[0] = b.convert(sum, narrow);
   return success();
 }

@@ -31,9 +31,8 @@ MINIGPTC_VJP(ErfOp) {
 }
 
 MINIGPTC_VJP(ExponentialOp) {
-  return unaryVjp(*this, builder, cotangents, gradients, [](GraphBuilder &b, WideUnary v) {
-    return b.multiply(v.cotangent, v.result);
-  });
+  return unaryVjp(*this, builder, cotangents, gradients,
+                  [](GraphBuilder &b, WideUnary v) { return b.multiply(v.cotangent, v.result); });
 }
 
 MINIGPTC_VJP(ExponentialMinusOneOp) {
@@ -43,9 +42,8 @@ MINIGPTC_VJP(ExponentialMinusOneOp) {
 }
 
 MINIGPTC_VJP(LogOp) {
-  return unaryVjp(*this, builder, cotangents, gradients, [](GraphBuilder &b, WideUnary v) {
-    return b.divide(v.cotangent, v.operand);
-  });
+  return unaryVjp(*this, builder, cotangents, gradients,
+                  [](GraphBuilder &b, WideUnary v) { return b.divide(v.cotangent, v.operand); });
 }
 
 MINIGPTC_VJP(LogPlusOneOp) {
@@ -181,7 +179,8 @@ MINIGPTC_VJP(PowerOp) {
   Value x = b.convert(getLhs(), wide), y = b.convert(getRhs(), wide);
   Value cotangent = b.convert(cotangents[0], wide);
   if (wanted[0]) {
-    Value exponent = b.select(b.compare(CompareDirection::EQ, y, 0), b.onesLike(y), b.subtract(y, 1));
+    Value exponent =
+        b.select(b.compare(CompareDirection::EQ, y, 0), b.onesLike(y), b.subtract(y, 1));
     Value slope = b.multiply(y, b.make<PowerOp>(x, exponent));
     gradients[0] = b.convert(b.multiply(cotangent, slope), narrow);
   }

@@ -63,8 +63,7 @@ MINIGPTC_VJP(SliceOp) {
 
 MINIGPTC_VJP(DynamicSliceOp) {
   GraphBuilder b(builder, getLoc());
-  gradients[0] =
-      b.make<DynamicUpdateSliceOp>(b.zerosLike(getOperand()), cotangents[0], getStart());
+  gradients[0] = b.make<DynamicUpdateSliceOp>(b.zerosLike(getOperand()), cotangents[0], getStart());
   return success();
 }
 
@@ -106,7 +105,8 @@ MINIGPTC_VJP(PadOp) {
   }
   if (wanted[1]) {
     Value operandIsHere = b.splat(b.tensor(shape, b.i1()), 0);
-    Value isValue = b.make<PadOp>(operandIsHere, b.scalar(b.i1(), 1), getLow(), getHigh(), getInterior());
+    Value isValue =
+        b.make<PadOp>(operandIsHere, b.scalar(b.i1(), 1), getLow(), getHigh(), getInterior());
     gradients[1] = b.sum(keepWhere(b, isValue, cotangents[0]), range(0, shape.size()));
   }
   return success();

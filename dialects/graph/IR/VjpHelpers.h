@@ -33,7 +33,8 @@ struct WideUnary {
 /// The vjp of an op with one float operand and one result; `derivative` gives
 /// the operand's cotangent from wide values.
 template <typename Op, typename Derivative>
-llvm::LogicalResult unaryVjp(Op op, mlir::OpBuilder &builder, llvm::ArrayRef<mlir::Value> cotangents,
+llvm::LogicalResult unaryVjp(Op op, mlir::OpBuilder &builder,
+                             llvm::ArrayRef<mlir::Value> cotangents,
                              llvm::MutableArrayRef<mlir::Value> gradients, Derivative derivative) {
   GraphBuilder b(builder, op.getLoc());
   mlir::Value operand = op->getOperand(0);

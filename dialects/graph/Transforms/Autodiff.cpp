@@ -54,7 +54,8 @@ struct Autodiff : minigptc::graph::impl::GraphAutodiffBase<Autodiff> {
   LogicalResult replace(VjpOp vjp, Differentiator &differentiator) {
     func::FuncOp callee = differentiator.lookup(vjp.getCalleeAttr().getAttr());
     Request request(vjp, callee);
-    auto derivative = differentiator.differentiate(callee, request.wanted, request.live, std::nullopt, vjp);
+    auto derivative =
+        differentiator.differentiate(callee, request.wanted, request.live, std::nullopt, vjp);
     if (failed(derivative))
       return failure();
     OpBuilder builder(vjp);

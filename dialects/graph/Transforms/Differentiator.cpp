@@ -12,8 +12,7 @@ Differentiator::Differentiator(ModuleOp module)
 }
 
 DerivativeKey Differentiator::makeKey(func::FuncOp function, const BitVector &wanted,
-                                      const BitVector &live,
-                                      std::optional<RematPolicy> inherited) {
+                                      const BitVector &live, std::optional<RematPolicy> inherited) {
   DerivativeKey key{BitVector(wanted.size()), BitVector(live.size()), inherited};
   ArrayRef<BitVector> summary = dependence.ofResults(function);
   for (unsigned result : live.set_bits()) {
@@ -27,14 +26,13 @@ DerivativeKey Differentiator::makeKey(func::FuncOp function, const BitVector &wa
   return key;
 }
 
-FailureOr<const Derivative *> Differentiator::differentiate(func::FuncOp function,
-                                                            const BitVector &wanted,
-                                                            const BitVector &live,
-                                                            std::optional<RematPolicy> inherited,
-                                                            Operation *origin) {
+FailureOr<const Derivative *>
+Differentiator::differentiate(func::FuncOp function, const BitVector &wanted, const BitVector &live,
+                              std::optional<RematPolicy> inherited, Operation *origin) {
   if (function.isDeclaration() || !function.getBody().hasOneBlock()) {
-    InFlightDiagnostic error = function.emitError("a function of one block is needed to differentiate ")
-                               << function.getSymName();
+    InFlightDiagnostic error =
+        function.emitError("a function of one block is needed to differentiate ")
+        << function.getSymName();
     error.attachNote(origin->getLoc()) << "needed for the gradient asked for here";
     return error;
   }
@@ -94,7 +92,8 @@ void Differentiator::dropUnusedSaves(func::CallOp call) {
   if (!original)
     return;
   unsigned kept = original.getNumResults();
-  if (!llvm::all_of(call.getResults().drop_front(kept), [](Value saved) { return saved.use_empty(); }))
+  if (!llvm::all_of(call.getResults().drop_front(kept),
+                    [](Value saved) { return saved.use_empty(); }))
     return;
   OpBuilder builder(call);
   auto plain = func::CallOp::create(builder, call.getLoc(), original, call.getOperands());
@@ -112,9 +111,10 @@ bool Differentiator::isProduct(Operation *op) {
   func::FuncOp callee = lookup(call);
   if (auto it = multiplies.find(callee); it != multiplies.end())
     return it->second;
-  bool result = callee.walk([&](Operation *inner) {
-                        return isProduct(inner) ? WalkResult::interrupt() : WalkResult::advance();
-                      })
+  bool result = callee
+                    .walk([&](Operation *inner) {
+                      return isProduct(inner) ? WalkResult::interrupt() : WalkResult::advance();
+                    })
                     .wasInterrupted();
   return multiplies[callee] = result;
 }

@@ -61,8 +61,8 @@ void FunctionDifferentiator::decomposeActiveOps() {
   for (bool changed = true; changed;) {
     changed = false;
     ValueSet depending = parent.dependence.dependingOn(pick(body.getArguments(), key.wanted), body);
-    ValueSet influencing = parent.dependence.influencing(
-        pick(body.getTerminator()->getOperands(), key.live), body);
+    ValueSet influencing =
+        parent.dependence.influencing(pick(body.getTerminator()->getOperands(), key.live), body);
     for (Operation &op : llvm::make_early_inc_range(body.without_terminator())) {
       auto decomposable = dyn_cast<DecomposableOp>(op);
       bool isActive = llvm::any_of(op.getResults(), [&](Value result) {
@@ -175,7 +175,7 @@ LogicalResult FunctionDifferentiator::differentiateCall(Operation *&op, ArrayRef
   op->erase();
   op = forward;
   forwardSet.insert(op);
-  gradients = parent.callBackward(builder, forward.getLoc(), **inner, forward.getOperands(), results,
-                                  cotangents);
+  gradients = parent.callBackward(builder, forward.getLoc(), **inner, forward.getOperands(),
+                                  results, cotangents);
   return success();
 }

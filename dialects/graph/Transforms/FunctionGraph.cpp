@@ -74,7 +74,8 @@ LogicalResult FunctionGraph::sort(ModuleOp module) {
       if (isNew)
         stack.push_back({callee, 0});
       else if (it->second == State::open)
-        return callee.emitError("recursive function: ") << callee.getSymName() << " calls itself, "
+        return callee.emitError("recursive function: ")
+               << callee.getSymName() << " calls itself, "
                << "directly or through others; graph programs are finite, unroll it";
     }
   }
@@ -84,14 +85,15 @@ LogicalResult FunctionGraph::sort(ModuleOp module) {
 bool FunctionGraph::computePure(func::FuncOp function) const {
   if (function.isDeclaration())
     return false;
-  return !function.walk([&](Operation *op) {
-                    if (op == function || op->hasTrait<OpTrait::IsTerminator>())
-                      return WalkResult::advance();
-                    if (auto call = dyn_cast<func::CallOp>(op))
-                      return pure.contains(getCallee(call)) ? WalkResult::advance()
-                                                            : WalkResult::interrupt();
-                    return isMemoryEffectFree(op) ? WalkResult::advance() : WalkResult::interrupt();
-                  })
+  return !function
+              .walk([&](Operation *op) {
+                if (op == function || op->hasTrait<OpTrait::IsTerminator>())
+                  return WalkResult::advance();
+                if (auto call = dyn_cast<func::CallOp>(op))
+                  return pure.contains(getCallee(call)) ? WalkResult::advance()
+                                                        : WalkResult::interrupt();
+                return isMemoryEffectFree(op) ? WalkResult::advance() : WalkResult::interrupt();
+              })
               .wasInterrupted();
 }
 

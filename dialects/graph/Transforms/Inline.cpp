@@ -30,9 +30,8 @@ void inlineCall(func::CallOp call, func::FuncOp callee) {
   map.map(body.getArguments(), call.getOperands());
   for (Operation &op : body.without_terminator()) {
     Operation *copy = builder.clone(op, map);
-    copy->walk([&](Operation *inner) {
-      inner->setLoc(CallSiteLoc::get(inner->getLoc(), call.getLoc()));
-    });
+    copy->walk(
+        [&](Operation *inner) { inner->setLoc(CallSiteLoc::get(inner->getLoc(), call.getLoc())); });
   }
   for (auto [result, returned] : llvm::zip(call.getResults(), body.getTerminator()->getOperands()))
     result.replaceAllUsesWith(map.lookupOrDefault(returned));

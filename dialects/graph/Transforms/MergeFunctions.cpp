@@ -62,7 +62,8 @@ bool minigptc::graph::mergeEqualFunctions(const FunctionGraph &functions) {
     if (!isPrivateWithBody(function))
       continue;
     auto &candidates = byHash[hashFunction(function)];
-    auto same = llvm::find_if(candidates, [&](func::FuncOp other) { return areEqual(other, function); });
+    auto same =
+        llvm::find_if(candidates, [&](func::FuncOp other) { return areEqual(other, function); });
     if (same == candidates.end()) {
       candidates.push_back(function);
       continue;

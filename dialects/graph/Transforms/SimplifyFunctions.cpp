@@ -28,9 +28,7 @@ bool hasFreeSignature(func::FuncOp function, const FunctionGraph &functions) {
          !function->hasAttr(attr::kKernel);
 }
 
-Operation *getReturn(func::FuncOp function) {
-  return function.getBody().front().getTerminator();
-}
+Operation *getReturn(func::FuncOp function) { return function.getBody().front().getTerminator(); }
 
 //===----------------------------------------------------------------------===//
 // Results
@@ -49,8 +47,8 @@ bool forwardResults(func::FuncOp function, ArrayRef<func::CallOp> calls) {
       continue;
     for (func::CallOp call : calls) {
       changed |= !call.getResult(number).use_empty();
-      call.getResult(number).replaceAllUsesWith(
-          argument ? call.getOperand(argument.getArgNumber()) : call.getResult(it->second));
+      call.getResult(number).replaceAllUsesWith(argument ? call.getOperand(argument.getArgNumber())
+                                                         : call.getResult(it->second));
     }
   }
   return changed;
@@ -66,7 +64,8 @@ func::CallOp withoutResults(func::CallOp call, const BitVector &dead) {
       kept.push_back(result);
     }
   OpBuilder builder(call);
-  auto copy = func::CallOp::create(builder, call.getLoc(), types, call->getOperands(), call->getAttrs());
+  auto copy =
+      func::CallOp::create(builder, call.getLoc(), types, call->getOperands(), call->getAttrs());
   for (auto [before, after] : llvm::zip(kept, copy.getResults()))
     before.replaceAllUsesWith(after);
   call.erase();

@@ -30,8 +30,8 @@ void FunctionDifferentiator::planBackward() {
   for (Operation *op : backwardOps)
     llvm::for_each(op->getOperands(), demand);
 
-  SmallVector<Value> candidates =
-      chooseResiduals({forwardOps, read, key.policy, [&](Operation *op) { return parent.isProduct(op); }});
+  SmallVector<Value> candidates = chooseResiduals(
+      {forwardOps, read, key.policy, [&](Operation *op) { return parent.isProduct(op); }});
   ValueSet chosen(candidates.begin(), candidates.end());
   for (Operation *op : llvm::reverse(forwardOps)) {
     bool isRepeated = llvm::any_of(op->getResults(), [&](Value result) {
