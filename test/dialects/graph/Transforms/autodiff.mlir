@@ -43,7 +43,7 @@ func.func @shared(%one: tensor<f32>, %x: tensor<2x4xf32>, %w0: tensor<4x4xf32>, 
 // Gradients that nobody uses are not computed; neither is the forward pass here,
 // but for what the backward pass reads. A zero cotangent asks for nothing.
 // CHECK-NOT: graph.exponential
-// CHECK-LABEL: func.func private @f.bwd(
+// CHECK-LABEL: func.func private @f.bwd
 // CHECK-SAME: (%arg0: tensor<4xf32>, %arg1: tensor<4xf32>) -> tensor<4xf32>
 // CHECK-NEXT: graph.cosine %arg0
 // CHECK-NEXT: graph.multiply %arg1
@@ -87,7 +87,7 @@ func.func @no_path(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
 // `nothing` computes again in the backward function, which is marked too so that
 // it stays one; the forward function is the function itself.
 // CHECK-LABEL: func.func private @g(
-// CHECK-LABEL: func.func private @g.bwd(
+// CHECK-LABEL: func.func private @g.bwd
 // CHECK-SAME: (%arg0: tensor<4x4xf32>, %arg1: tensor<4x4xf32>) -> tensor<4x4xf32> attributes {graph.remat = #graph.remat<nothing>}
 // CHECK: graph.dot_general %arg0, %arg0
 // CHECK-LABEL: func.func @checkpoint
@@ -106,7 +106,7 @@ func.func @checkpoint(%x: tensor<4x4xf32>, %ct: tensor<4x4xf32>) -> (tensor<4x4x
 // -----
 
 // The mask of a dropout is drawn again, from the key.
-// CHECK-LABEL: func.func private @d.bwd(
+// CHECK-LABEL: func.func private @d.bwd
 // CHECK-SAME: (%arg0: tensor<2xui32>, %arg1: tensor<4xf32>)
 // CHECK-NEXT: graph.dropout %arg1, %arg0
 func.func private @d(%x: tensor<4xf32>, %key: tensor<2xui32>) -> tensor<4xf32> {
