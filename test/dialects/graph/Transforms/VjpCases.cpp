@@ -131,7 +131,7 @@ std::vector<VjpCase> shapes() {
       {"concatenate",
        {"2x1xf64", "2x3xf64", "2x2xf64"},
        {"2x6xf64"},
-       "%r0 = graph.concatenate %a0, %a1, %a2, dim = 1 : (tensor<2x1xf64>, tensor<2x3xf64>, "
+       "%r0 = graph.concatenate %a0, %a1, %a2 dim = 1 : (tensor<2x1xf64>, tensor<2x3xf64>, "
        "tensor<2x2xf64>) -> tensor<2x6xf64>"},
       {"pad",
        {"3x2xf64", "f64"},
