@@ -32,10 +32,10 @@ VjpCase reduce(const char *kind) {
 VjpCase attention(const char *what, const char *before, const char *tail) {
   return {std::string("attention ") + what,
           {"1x3x4x2xf64", "1x4x2x2xf64", "1x4x2x3xf64"},
-          {"1x3x4x3xf64", "1x4x3xf64"},
+          {"1x3x4x3xf64", "1x4x3xacc"},
           std::string(before) + "%r0, %r1 = graph.attention %a0, %a1, %a2 " + tail +
               " : tensor<1x3x4x2xf64>, tensor<1x4x2x2xf64>, tensor<1x4x2x3xf64>"
-              " -> tensor<1x3x4x3xf64>, tensor<1x4x3xf64>"};
+              " -> tensor<1x3x4x3xf64>, tensor<1x4x3xacc>"};
 }
 
 std::vector<VjpCase> elementwise() {
@@ -226,16 +226,16 @@ std::vector<VjpCase> composites() {
        "%r0 = graph.embedding %a0, %i : (tensor<4x2xf64>, tensor<2x2xi32>) -> tensor<2x2x2xf64>"},
       {"softmax_cross_entropy",
        {"2x2x3xf64"},
-       {"2x2xf64"},
+       {"2x2xacc"},
        "%t = graph.constant dense<[[1, 0], [2, 2]]> : tensor<2x2xi32>\n"
        "%r0 = graph.softmax_cross_entropy %a0, %t : (tensor<2x2x3xf64>, tensor<2x2xi32>) -> "
-       "tensor<2x2xf64>"},
+       "tensor<2x2xacc>"},
       {"softmax_cross_entropy ignore",
        {"3x3xf64"},
-       {"3xf64"},
+       {"3xacc"},
        "%t = graph.constant dense<[1, -100, 2]> : tensor<3xi64>\n"
        "%r0 = graph.softmax_cross_entropy %a0, %t ignore -100 : (tensor<3x3xf64>, tensor<3xi64>) "
-       "-> tensor<3xf64>"},
+       "-> tensor<3xacc>"},
       attention("none", "", "scale = 0.7 kind = none"),
       attention("causal offset", "%o = graph.constant dense<1> : tensor<i32>\n",
                 "offset(%o : tensor<i32>) scale = 0.7 kind = causal"),

@@ -7,7 +7,9 @@
 
 namespace minigptc::test {
 
-/// A function of f64 tensors %a0, %a1, … that gives %r0, %r1, …
+/// A function of f64 tensors %a0, %a1, … that gives %r0, %r1, … Written `acc` is
+/// the type of statistics, f64 here; with another type for f64 the case tests
+/// that type.
 struct VjpCase {
   std::string op; // "tanh", or "reduce max": the op, and what is special
   std::vector<std::string> arguments;

@@ -1,6 +1,7 @@
 // Every vjp, and the vjp of every vjp, against central differences in f64.
 #include "dialects/graph/IR/Graph.h"
 #include "test/dialects/graph/Transforms/VjpCases.h"
+#include "test/support/Compare.h"
 #include "test/support/ModuleRunner.h"
 
 #include <catch2/catch.hpp>
@@ -66,15 +67,23 @@ std::string gradientOf(const std::string &callee, const Strings &arguments,
          join(tensors(arguments)) + "\n}\n";
 }
 
+std::string replaceAll(std::string text, const std::string &from, const std::string &to) {
+  for (size_t at = 0; (at = text.find(from, at)) != std::string::npos; at += to.size())
+    text.replace(at, from.size(), to);
+  return text;
+}
+
 /// @f, @first(x, c) = its gradients for cotangents c, @second = the gradients of
 /// those by x and c.
-std::string program(const VjpCase &test) {
+std::string program(const VjpCase &test, const std::string &element = "f64") {
   Strings results = names("r", test.results.size());
-  return "func.func @f(" + declare(names("a", test.arguments.size()), test.arguments) + ") -> (" +
-         join(tensors(test.results)) + ") {\n" + test.body + "\nreturn " + join(results) + " : " +
-         join(tensors(test.results)) + "\n}\nfunc.func @first" +
-         gradientOf("f", test.arguments, test.results) + "func.func @second" +
-         gradientOf("first", concat(test.arguments, test.results), test.arguments);
+  std::string text = "func.func @f(" + declare(names("a", test.arguments.size()), test.arguments) +
+                     ") -> (" + join(tensors(test.results)) + ") {\n" + test.body + "\nreturn " +
+                     join(results) + " : " + join(tensors(test.results)) + "\n}\nfunc.func @first" +
+                     gradientOf("f", test.arguments, test.results) + "func.func @second" +
+                     gradientOf("first", concat(test.arguments, test.results), test.arguments);
+  text = replaceAll(text, "f64", element);
+  return replaceAll(text, "acc", element == "f64" ? "f64" : "f32");
 }
 
 double dot(const Tensors &a, const Tensors &b) {
@@ -109,9 +118,22 @@ std::string compareGradients(ModuleRunner &runner, mlir::ModuleOp module, const 
 Tensors inputs(ModuleRunner &runner, const Strings &types, uint64_t seed, bool isPositive) {
   Tensors result;
   for (const std::string &type : types) {
-    result.push_back(runner.random(runner.type(type), seed + result.size()));
+    result.push_back(
+        runner.random(runner.type(replaceAll(type, "acc", "f64")), seed + result.size()));
     for (int64_t j = 0; isPositive && j < result.back().getNumElements(); ++j)
       result.back().setFloat(j, 0.5 + std::abs(result.back().getFloat(j)));
+  }
+  return result;
+}
+
+/// The same values under the argument types of a function.
+Tensors rounded(mlir::ModuleOp module, const char *function, const Tensors &tensors) {
+  Tensors result;
+  auto types = module.lookupSymbol<mlir::func::FuncOp>(function).getArgumentTypes();
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    result.emplace_back(llvm::cast<mlir::RankedTensorType>(types[i]));
+    for (int64_t j = 0; j < tensors[i].getNumElements(); ++j)
+      result.back().setFloat(j, tensors[i].getFloat(j));
   }
   return result;
 }
@@ -138,19 +160,45 @@ TEST_CASE("Every differentiable op has a case") {
 }
 
 TEST_CASE("Vjps agree with central differences, and vjps of vjps") {
-  ModuleRunner runner;
-  for (const VjpCase &test : vjpCases()) {
-    INFO(test.op << "\n" << program(test));
-    auto module = runner.parse(program(test));
-    runner.runPasses(*module, "graph-autodiff,graph-simplify-functions");
-    Tensors x = inputs(runner, test.arguments, 1, test.isPositive);
-    Tensors cotangents = inputs(runner, test.results, 100, false);
-    Tensors first = runner.run(*module, "first", concat(x, cotangents));
-    CHECK(compareGradients(runner, *module, "f", x, cotangents, first) == "");
+  for (const VjpCase &test : vjpCases())
+    DYNAMIC_SECTION(test.op) {
+      ModuleRunner runner;
+      INFO(program(test));
+      auto module = runner.parse(program(test));
+      runner.runPasses(*module, "graph-autodiff,graph-simplify-functions");
+      Tensors x = inputs(runner, test.arguments, 1, test.isPositive);
+      Tensors cotangents = inputs(runner, test.results, 100, false);
+      Tensors first = runner.run(*module, "first", concat(x, cotangents));
+      CHECK(compareGradients(runner, *module, "f", x, cotangents, first) == "");
 
-    Tensors outer = inputs(runner, test.arguments, 200, false);
-    Tensors all = concat(x, cotangents);
-    Tensors second = runner.run(*module, "second", concat(all, outer));
-    CHECK(compareGradients(runner, *module, "first", all, outer, second) == "");
-  }
+      Tensors outer = inputs(runner, test.arguments, 200, false);
+      Tensors all = concat(x, cotangents);
+      Tensors second = runner.run(*module, "second", concat(all, outer));
+      CHECK(compareGradients(runner, *module, "first", all, outer, second) == "");
+    }
+}
+
+// Against f64 on the same, rounded values.
+TEST_CASE("Vjps of narrower types agree with f64") {
+  for (const VjpCase &test : vjpCases())
+    for (auto [element, tolerance] : {std::pair("f32", 1e-4), {"bf16", 0.05}, {"f16", 0.01}})
+      DYNAMIC_SECTION(test.op << " " << element) {
+        ModuleRunner runner;
+        INFO(program(test, element));
+        auto wide = runner.parse(program(test)), narrow = runner.parse(program(test, element));
+        for (auto *module : {&wide, &narrow})
+          runner.runPasses(**module, "graph-autodiff,graph-simplify-functions");
+        Tensors values = concat(inputs(runner, test.arguments, 1, test.isPositive),
+                                inputs(runner, test.results, 100, false));
+        Tensors given = rounded(*narrow, "first", values);
+        Tensors actual = runner.run(*narrow, "first", given);
+        Tensors expected = runner.run(*wide, "first", rounded(*wide, "first", given));
+        double norm = normOf(expected);
+        for (size_t i = 0; i < actual.size(); ++i) {
+          Tensor widened(expected[i].getType());
+          for (int64_t j = 0; j < actual[i].getNumElements(); ++j)
+            widened.setFloat(j, actual[i].getFloat(j));
+          CHECK(gradientDifference(widened, expected[i], norm, tolerance) == "");
+        }
+      }
 }
