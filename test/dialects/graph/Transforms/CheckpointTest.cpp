@@ -111,8 +111,7 @@ TEST_CASE("The number of functions does not depend on the depth") {
   ModuleRunner runner;
   auto count = [&](int depth) {
     auto module = runner.parse(program("", depth));
-    runner.runPasses(*module, "graph-inline,graph-simplify-functions,graph-autodiff,graph-inline,"
-                              "graph-simplify-functions");
+    runner.runPasses(*module, "graph-inline,graph-simplify-functions,graph-autodiff");
     CHECK(module->lookupSymbol("block.fwd"));
     CHECK(module->lookupSymbol("block.bwd"));
     CHECK(!module->lookupSymbol("block.bwd.1"));
