@@ -52,5 +52,28 @@ double minigptc::graph::detail::bytesOf(TypeRange types) {
   return bytes;
 }
 
+/// `custom<Keyword>`: an enum attribute as a bare word.
+template <typename EnumAttr>
+static ParseResult parseKeyword(OpAsmParser &parser, EnumAttr &attribute) {
+  using Enum = decltype(attribute.getValue());
+  SMLoc place = parser.getCurrentLocation();
+  StringRef word;
+  if (parser.parseKeyword(&word))
+    return failure();
+  std::optional<Enum> value = symbolizeEnum<Enum>(word);
+  if (!value) {
+    InFlightDiagnostic error = parser.emitError(place) << "unknown word '" << word << "'; there are";
+    for (uint32_t i = 0; !stringifyEnum(Enum(i)).empty(); ++i)
+      error << (i ? ", " : " ") << stringifyEnum(Enum(i));
+    return error;
+  }
+  attribute = EnumAttr::get(parser.getContext(), *value);
+  return success();
+}
+template <typename EnumAttr>
+static void printKeyword(OpAsmPrinter &printer, Operation *, EnumAttr attribute) {
+  printer << stringifyEnum(attribute.getValue());
+}
+
 #define GET_OP_CLASSES
 #include "dialects/graph/IR/GraphOps.cpp.inc"

@@ -85,7 +85,7 @@ defvar Graph_AttentionTail = [{
          | `segments` `(` $querySegments `,` $keySegments `:` type($querySegments) `,` type($keySegments) `)`
          | `offset` `(` $queryOffset `:` type($queryOffset) `)`
          | `window` `=` $window)
-    `scale` `=` $scale `kind` `=` $maskKind attr-dict
+    `scale` `=` $scale `kind` `=` custom<Keyword>($maskKind) attr-dict
 }];
 
 def Graph_AttentionOp : Graph_AttentionLikeOp<"attention", [Graph_Differentiable, Graph_Infer],

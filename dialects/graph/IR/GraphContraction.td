@@ -14,7 +14,7 @@ def Graph_ReduceOp : Graph_PureOp<"reduce", [Graph_Differentiable, Graph_Infer]>
   }];
   let arguments = (ins Graph_ReduceKindAttr:$kind, Graph_Tensor:$operand, DenseI64ArrayAttr:$dims);
   let results = (outs Graph_Tensor:$result);
-  let assemblyFormat = "$kind `,` $operand `,` `dims` `=` $dims attr-dict `:` functional-type(operands, results)";
+  let assemblyFormat = "custom<Keyword>($kind) `,` $operand `,` `dims` `=` $dims attr-dict `:` functional-type(operands, results)";
   let fusionKind = "reduction";
   let hasFolder = 1;
 }
@@ -63,7 +63,7 @@ def Graph_ScatterOp : Graph_PureOp<"scatter", [Graph_Differentiable, Graph_Infer
   let arguments = (ins Graph_ScatterKindAttr:$kind, Graph_Tensor:$operand, Graph_IndexTensor:$indices,
                        Graph_Tensor:$updates, DenseI64ArrayAttr:$dims);
   let results = (outs Graph_Tensor:$result);
-  let assemblyFormat = "$kind `,` $operand `[` $indices `]` `,` $updates `dims` `=` $dims attr-dict `:` functional-type(operands, results)";
+  let assemblyFormat = "custom<Keyword>($kind) `,` $operand `[` $indices `]` `,` $updates `dims` `=` $dims attr-dict `:` functional-type(operands, results)";
   let fusionKind = "opaque";
 }
 

@@ -34,26 +34,31 @@ class Graph_I32Enum<string name, string summary, list<I32EnumAttrCase> cases>
   let genSpecializedAttr = 0;
 }
 
+/// An enum as an attribute: #graph.remat<dots>. Ops print the bare word, by
+/// `custom<Keyword>`.
+class Graph_KindAttr<EnumAttrInfo kind, string mnemonic> : EnumAttr<Graph_Dialect, kind, mnemonic> {
+  let assemblyFormat = "`<` $value `>`";
+}
+
 def Graph_ReduceKind : Graph_I32Enum<"ReduceKind", "how a reduction combines", [
   I32EnumAttrCase<"sum", 0>, I32EnumAttrCase<"max", 1>,
   I32EnumAttrCase<"min", 2>, I32EnumAttrCase<"prod", 3>,
   I32EnumAttrCase<"any", 4>, I32EnumAttrCase<"all", 5>]>;
-def Graph_ReduceKindAttr : EnumAttr<Graph_Dialect, Graph_ReduceKind, "reduce_kind">;
+def Graph_ReduceKindAttr : Graph_KindAttr<Graph_ReduceKind, "reduce_kind">;
 
 def Graph_ScatterKind : Graph_I32Enum<"ScatterKind", "how a scatter combines", [
   I32EnumAttrCase<"add", 0>, I32EnumAttrCase<"update", 1>]>;
-def Graph_ScatterKindAttr : EnumAttr<Graph_Dialect, Graph_ScatterKind, "scatter_kind">;
+def Graph_ScatterKindAttr : Graph_KindAttr<Graph_ScatterKind, "scatter_kind">;
 
 def Graph_CompareDirection : Graph_I32Enum<"CompareDirection", "comparison", [
   I32EnumAttrCase<"EQ", 0>, I32EnumAttrCase<"NE", 1>, I32EnumAttrCase<"LT", 2>,
   I32EnumAttrCase<"LE", 3>, I32EnumAttrCase<"GT", 4>, I32EnumAttrCase<"GE", 5>]>;
-def Graph_CompareDirectionAttr
-    : EnumAttr<Graph_Dialect, Graph_CompareDirection, "compare_direction">;
+def Graph_CompareDirectionAttr : Graph_KindAttr<Graph_CompareDirection, "compare_direction">;
 
 def Graph_MaskKind : Graph_I32Enum<"MaskKind", "which keys a query attends to", [
   I32EnumAttrCase<"none", 0>, I32EnumAttrCase<"causal", 1>,
   I32EnumAttrCase<"sliding_window", 2>]>;
-def Graph_MaskKindAttr : EnumAttr<Graph_Dialect, Graph_MaskKind, "mask_kind">;
+def Graph_MaskKindAttr : Graph_KindAttr<Graph_MaskKind, "mask_kind">;
 
 /// What a checkpointed function may keep for its backward pass (`jax.checkpoint`
 /// policies): `nothing` recomputes all, `dots` keeps results of dot_general and
@@ -61,8 +66,6 @@ def Graph_MaskKindAttr : EnumAttr<Graph_Dialect, Graph_MaskKind, "mask_kind">;
 def Graph_RematPolicy : Graph_I32Enum<"RematPolicy", "what may be saved", [
   I32EnumAttrCase<"nothing", 0>, I32EnumAttrCase<"dots", 1>,
   I32EnumAttrCase<"everything", 2>]>;
-def Graph_RematPolicyAttr : EnumAttr<Graph_Dialect, Graph_RematPolicy, "remat"> {
-  let assemblyFormat = "`<` $value `>`"; // #graph.remat<dots>
-}
+def Graph_RematPolicyAttr : Graph_KindAttr<Graph_RematPolicy, "remat">;
 
 #endif // MINIGPTC_GRAPH_DIALECT_TD

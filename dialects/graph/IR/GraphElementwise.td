@@ -66,7 +66,7 @@ def Graph_CompareOp : Graph_PureOp<"compare", [Graph_Infer]> {
   let description = [{ Any comparison with NaN is false, but for `NE`. }];
   let arguments = (ins Graph_CompareDirectionAttr:$direction, Graph_Tensor:$lhs, Graph_Tensor:$rhs);
   let results = (outs Graph_PredTensor:$result);
-  let assemblyFormat = "$direction `,` $lhs `,` $rhs attr-dict `:` functional-type(operands, results)";
+  let assemblyFormat = "custom<Keyword>($direction) `,` $lhs `,` $rhs attr-dict `:` functional-type(operands, results)";
   let hasFolder = 1;
 }
 

@@ -1,0 +1,79 @@
+// RUN: minigptc-opt %s --split-input-file --verify-diagnostics=only-expected
+
+exec.block @missing(%a: memref<4xf32>) inputs 0 frame 0 {
+  // expected-error@+1 {{'exec.launch' op names @k, but there is no such function}}
+  exec.launch @k ins() outs(%a : memref<4xf32>)
+  exec.return
+}
+
+// -----
+
+// expected-note@+1 {{@f is defined here}}
+func.func private @f() -> tensor<4xf32>
+exec.block @unmarked(%a: memref<4xf32>) inputs 0 frame 0 {
+  // expected-error@+1 {{names @f, which is not marked exec.kernel}}
+  exec.launch @f ins() outs(%a : memref<4xf32>)
+  exec.return
+}
+
+// -----
+
+func.func private @f(tensor<4xf32>) -> tensor<4xf32> attributes {exec.kernel}
+exec.block @inputs(%a: memref<4xf32>) inputs 0 frame 0 {
+  // expected-error@+1 {{has 0 inputs, but @f has 1}}
+  exec.launch @f ins() outs(%a : memref<4xf32>)
+  exec.return
+}
+
+// -----
+
+func.func private @f() -> tensor<5xf32> attributes {exec.kernel}
+exec.block @output(%a: memref<4xf32>) inputs 0 frame 0 {
+  // expected-error@+1 {{output 0 is 'memref<4xf32>', but @f has 'tensor<5xf32>'}}
+  exec.launch @f ins() outs(%a : memref<4xf32>)
+  exec.return
+}
+
+// -----
+
+func.func private @f(tensor<f64>) -> tensor<f64> attributes {graph.host}
+exec.block @scalars(%n: memref<4xf32>, %a: memref<f32>) inputs 1 frame 0 {
+  // expected-error@+1 {{'exec.scalars' op has a buffer of type 'memref<4xf32>'; all must be scalars}}
+  exec.scalars @f ins(%n : memref<4xf32>) outs(%a : memref<f32>)
+  exec.return
+}
+
+// -----
+
+exec.block @a(%a: memref<4xf32>) inputs 0 frame 0 {
+  // expected-error@+1 {{'exec.call' op names @b, but there is no such block}}
+  exec.call @b ins() outs(%a : memref<4xf32>) frame 0
+  exec.return
+}
+
+// -----
+
+exec.block @b(%x: memref<4xf32>) inputs 0 frame 0 { exec.return }
+exec.block @call_inputs(%a: memref<4xf32>) inputs 1 frame 0 {
+  // expected-error@+1 {{has 1 inputs, but @b has 0}}
+  exec.call @b ins(%a : memref<4xf32>) outs() frame 0
+  exec.return
+}
+
+// -----
+
+exec.block @b(%x: memref<4xf32>) inputs 0 frame 0 { exec.return }
+exec.block @call_type(%a: memref<5xf32>) inputs 0 frame 0 {
+  // expected-error@+1 {{argument 0 is 'memref<5xf32>', but @b has 'memref<4xf32>'}}
+  exec.call @b ins() outs(%a : memref<5xf32>) frame 0
+  exec.return
+}
+
+// -----
+
+exec.block @b(%x: memref<4xf32>) inputs 0 frame 128 { exec.return }
+exec.block @call_frame(%a: memref<4xf32>) inputs 0 frame 128 {
+  // expected-error@+1 {{gives a frame that ends at byte 192, outside the block's frame of 128 bytes}}
+  exec.call @b ins() outs(%a : memref<4xf32>) frame 64
+  exec.return
+}
