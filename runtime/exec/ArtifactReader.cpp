@@ -310,19 +310,6 @@ private:
   Program &program_;
 };
 
-/// FlatBuffers' own check. Tables may be shared, so that their number has no bound in
-/// the file's size; but sensible files have less than one in four bytes.
-bool verifyTables(std::span<const std::byte> metadata) {
-  if (metadata.size() >= FLATBUFFERS_MAX_BUFFER_SIZE)
-    return false;
-  flatbuffers::Verifier::Options options;
-  options.max_depth = 16;
-  options.max_tables = flatbuffers::uoffset_t(metadata.size() / 4 + 1000);
-  flatbuffers::Verifier verifier(reinterpret_cast<const uint8_t *>(metadata.data()),
-                                 metadata.size(), options);
-  return fb::VerifyArtifactBuffer(verifier);
-}
-
 StatusOr<Program> readWhole(std::span<const std::byte> bytes) {
   StatusOr<ArtifactHeader> header = checkArtifactHeader(bytes);
   if (!header)
@@ -333,12 +320,13 @@ StatusOr<Program> readWhole(std::span<const std::byte> bytes) {
   std::memcpy(image.get(), bytes.data(), bytes.size());
   auto metadata = std::span<const std::byte>(image.get(), bytes.size())
                       .subspan(sizeof(ArtifactHeader), header->metadataSize);
-  if (!verifyTables(metadata))
+  const fb::Artifact *table = verifyTables(metadata);
+  if (!table)
     return invalidArtifact("its tables are malformed");
   Program program;
   auto blobs = std::span<const std::byte>(image.get() + header->blobsOffset, header->blobsSize);
   program.image = image;
-  MINIGPTC_RETURN_IF_ERROR(Reader(*fb::GetArtifact(metadata.data()), blobs, program).read());
+  MINIGPTC_RETURN_IF_ERROR(Reader(*table, blobs, program).read());
   return program;
 }
 

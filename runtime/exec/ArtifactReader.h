@@ -34,6 +34,8 @@ inline constexpr size_t kMaxRank = 16;
 /// dataLoss: "not a valid artifact: WHAT".
 Status invalidArtifact(const std::string &what);
 
+/// The root, if every table and vector lies inside and is aligned; `metadata` is.
+const fb::Artifact *verifyTables(std::span<const std::byte> metadata);
 StatusOr<TensorType> readType(const fb::TensorType *type);
 StatusOr<GemmInfo> readGemm(const fb::Gemm &gemm);
 /// Everything of a block that needs the other tables; `program` has all its blocks.

@@ -73,7 +73,7 @@ template <typename T> void check(GemmProblem p) {
     REQUIRE(hostGemm(p, a.data(), b.data(), out.data(), pool).ok());
     if (threads == 1)
       compareWithLoops(p, a, b, before, first = out);
-    REQUIRE(std::memcmp(first.data(), out.data(), out.size() * sizeof(T)) == 0);
+    REQUIRE((out.empty() || std::memcmp(first.data(), out.data(), out.size() * sizeof(T)) == 0));
   }
 }
 
