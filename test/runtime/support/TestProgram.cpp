@@ -3,7 +3,7 @@
 #include "runtime/base/Cpu.h"
 #include "runtime/base/File.h"
 
-#include <catch2/catch.hpp>
+#include <stdexcept>
 
 namespace minigptc::runtime::test {
 namespace {
@@ -159,7 +159,8 @@ void addEntries(fb::ArtifactT &table) {
 
 std::vector<std::byte> testKernels() {
   StatusOr<std::vector<std::byte>> code = readFile(MINIGPTC_TEST_KERNELS);
-  REQUIRE(code.ok());
+  if (!code)
+    throw std::runtime_error(code.status().message());
   return *code;
 }
 
