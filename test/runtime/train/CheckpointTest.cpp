@@ -1,6 +1,6 @@
+#include "runtime/train/Checkpoint.h"
 #include "runtime/base/File.h"
 #include "runtime/base/Hash.h"
-#include "runtime/train/Checkpoint.h"
 #include "runtime/train/CheckpointManifest.h"
 #include "test/runtime/train/TestFiles.h"
 
@@ -134,11 +134,10 @@ TEST_CASE("checkpoint: a tensor in slices comes back in one piece") {
   writeText(folder.file("step-1/a"), "xxxx" + text(left));
   writeText(folder.file("step-1/b"), text(right));
   CheckpointManifest manifest{.step = 1};
-  manifest.tensors = {
-      {"t",
-       {i32, {3, 4}},
-       {{{0, 0}, {3, 3}, "a", 4, 36, hash64(std::as_bytes(std::span(left)))},
-        {{0, 3}, {3, 1}, "b", 0, 12, hash64(std::as_bytes(std::span(right)))}}}};
+  manifest.tensors = {{"t",
+                       {i32, {3, 4}},
+                       {{{0, 0}, {3, 3}, "a", 4, 36, hash64(std::as_bytes(std::span(left)))},
+                        {{0, 3}, {3, 1}, "b", 0, 12, hash64(std::as_bytes(std::span(right)))}}}};
   writeText(folder.file("step-1/manifest.json"), manifest.toJson());
   StatusOr<Checkpoint> loaded = loadCheckpoint(folder.file("step-1"));
   REQUIRE(loaded.ok());
@@ -209,8 +208,7 @@ TEST_CASE("checkpoint: a writer that is killed at any time leaves only whole one
     kill(child, SIGKILL);
     waitpid(child, nullptr, 0);
     for (int64_t step : listCheckpoints(folder.file("c"))) {
-      StatusOr<Checkpoint> loaded =
-          loadCheckpoint(folder.file("c/step-" + std::to_string(step)));
+      StatusOr<Checkpoint> loaded = loadCheckpoint(folder.file("c/step-" + std::to_string(step)));
       REQUIRE(loaded.ok());
       CHECK(same(*loaded, checkpointOf(step)));
     }

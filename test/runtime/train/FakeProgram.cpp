@@ -18,11 +18,12 @@ FakeProgram::FakeProgram(RunConfig config) : vocabulary_(config.model.vocabSize)
   int64_t batch = config.training.batchSize, context = config.model.contextLength;
   TensorType w{f32, {vocabulary_, vocabulary_}}, count{i64, {}}, tokens{i32, {batch, context}},
       key{u32, {2}}, scalar{f32, {}};
-  std::vector<ParameterInfo> state = {{"state.params.w", w, 0}, {"state.optimizer.count", count, 1}};
+  std::vector<ParameterInfo> state = {{"state.params.w", w, 0},
+                                      {"state.optimizer.count", count, 1}};
   EntryInfo init{"init", {{"key", key}}, state};
   EntryInfo step{"train_step", state, state};
-  for (auto [name, type] : {std::pair("batch.x", tokens), std::pair("batch.y", tokens),
-                            std::pair("key", key)})
+  for (auto [name, type] :
+       {std::pair("batch.x", tokens), std::pair("batch.y", tokens), std::pair("key", key)})
     step.inputs.push_back({name, type});
   for (const char *name : {"loss", "grad_norm", "learning_rate"})
     step.outputs.push_back({name, scalar});
@@ -95,8 +96,12 @@ std::vector<Array> FakeProgram::trainStep(std::vector<Array> inputs) {
   }
   Array finite(TensorType{i1, {}});
   finite.data()[0] = std::byte(!bad);
-  return {w, count, Array::scalar<float>(bad ? NAN : float(value)),
-          Array::scalar<float>(float(std::sqrt(norm))), Array::scalar<float>(2), finite};
+  return {w,
+          count,
+          Array::scalar<float>(bad ? NAN : float(value)),
+          Array::scalar<float>(float(std::sqrt(norm))),
+          Array::scalar<float>(2),
+          finite};
 }
 
 StatusOr<std::vector<Array>> FakeProgram::run(std::string_view entry, std::vector<Array> inputs) {

@@ -1,5 +1,5 @@
-#include "runtime/train/Evaluation.h"
 #include "runtime/train/Generator.h"
+#include "runtime/train/Evaluation.h"
 #include "test/runtime/train/FakeProgram.h"
 
 #include <catch2/catch.hpp>
@@ -13,7 +13,8 @@ using namespace minigptc::test;
 
 namespace {
 
-std::vector<int> counts(const SamplingOptions &options, const std::vector<float> &logits, int draws) {
+std::vector<int> counts(const SamplingOptions &options, const std::vector<float> &logits,
+                        int draws) {
   Sampler sampler(options);
   std::vector<int> seen(logits.size());
   for (int i = 0; i < draws; ++i)
@@ -41,7 +42,10 @@ std::string generated(const std::string &prompt, const GenerateOptions &options)
   FakeProgram program(smallConfig());
   std::string text;
   Status status = generate(program, countingWeights(), ByteCodec(), prompt, options,
-                           [&](std::string_view bytes) { text += bytes; return true; });
+                           [&](std::string_view bytes) {
+                             text += bytes;
+                             return true;
+                           });
   CHECK(status.ok());
   return text;
 }
@@ -106,7 +110,10 @@ TEST_CASE("generate: continues past the context, up to the stop text") {
 
 TEST_CASE("generate: text streams, only what may be a stop text is held back") {
   std::vector<std::string> pieces;
-  StopFilter filter("abc", [&](std::string_view bytes) { pieces.emplace_back(bytes); return true; });
+  StopFilter filter("abc", [&](std::string_view bytes) {
+    pieces.emplace_back(bytes);
+    return true;
+  });
   for (const char *piece : {"x", "a", "b", "a", "b", "y", "ab"})
     CHECK(filter.add(piece));
   filter.finish();

@@ -11,8 +11,13 @@ using namespace minigptc::runtime;
 using namespace minigptc::test;
 
 TEST_CASE("metrics: rows as documented, 9 digits give every f32 back") {
-  StepRecord record{.step = 3, .loss = 1.0 / 3, .gradNorm = 2, .learningRate = 1e-4,
-                    .tokens = 4096, .stepSeconds = 0.25, .tokensPerSecond = 4096};
+  StepRecord record{.step = 3,
+                    .loss = 1.0 / 3,
+                    .gradNorm = 2,
+                    .learningRate = 1e-4,
+                    .tokens = 4096,
+                    .stepSeconds = 0.25,
+                    .tokensPerSecond = 4096};
   CHECK(toJsonLine(record) == R"({"step":3,"loss":0.333333333,"grad_norm":2,"lr":0.0001,)"
                               R"("tokens":4096,"step_s":0.25,"tokens_per_s":4096})");
   record.mfu = 0.5;
@@ -76,9 +81,9 @@ TEST_CASE("summary: every key of the command line's page") {
   summary.medianStepSeconds = 0.1;
   summary.gemmPeak = 40e9;
   auto json = nlohmann::json::parse(toJson(summary, options));
-  for (const char *key : {"parameters", "devices", "mesh", "mode", "target", "final_loss", "steps",
-                          "tokens_per_s", "compile", "memory_per_device", "model_flops_per_step",
-                          "gemm_peak_fraction"})
+  for (const char *key :
+       {"parameters", "devices", "mesh", "mode", "target", "final_loss", "steps", "tokens_per_s",
+        "compile", "memory_per_device", "model_flops_per_step", "gemm_peak_fraction"})
     CHECK(json.contains(key));
   CHECK(json["gemm_peak_fraction"] == 0.5);
   CHECK(json["compile"]["kernels"] == 7);

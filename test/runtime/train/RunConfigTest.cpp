@@ -50,7 +50,8 @@ TEST_CASE("config: stored text that is wrong") {
   };
   CHECK(contains(message("nonsense"), "not a JSON object"));
   CHECK(contains(message(R"({"model": {"d_modle": 3}})"), "did you mean 'model.d_model'?"));
-  CHECK(contains(message(R"({"model": {"d_model": "big"}})"), "'model.d_model' must be an integer"));
+  CHECK(
+      contains(message(R"({"model": {"d_model": "big"}})"), "'model.d_model' must be an integer"));
   CHECK(contains(message(R"({"training": {"seed": -1}})"), "training.seed"));
   CHECK(contains(message(R"({"optimizer": {"betas": [1]}})"), "two numbers"));
 }

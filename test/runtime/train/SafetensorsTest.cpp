@@ -86,9 +86,9 @@ TEST_CASE("safetensors: damaged headers are refused with the reason") {
   CHECK(contains(complaint(R"({"a":{"dtype":"F32","shape":[2],"data_offsets":[8,0]}})", 8),
                  "lies at bytes"));
   // 2^62 · 4 bytes wraps to 0.
-  CHECK(contains(complaint(
-                     R"({"a":{"dtype":"F32","shape":[4611686018427387904],"data_offsets":[0,0]}})", 0),
-                 "does not fit"));
+  CHECK(contains(
+      complaint(R"({"a":{"dtype":"F32","shape":[4611686018427387904],"data_offsets":[0,0]}})", 0),
+      "does not fit"));
   CHECK(contains(complaint(R"({"a":{"dtype":"F32","shape":[2]}})", 8), "data_offsets"));
   CHECK(contains(complaint(R"({"__metadata__":{"k":1}})", 0), "not a string"));
 }

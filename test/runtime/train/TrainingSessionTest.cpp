@@ -1,6 +1,6 @@
+#include "runtime/train/TrainingSession.h"
 #include "runtime/base/Cancellation.h"
 #include "runtime/train/Checkpoint.h"
-#include "runtime/train/TrainingSession.h"
 #include "runtime/train/WeightFile.h"
 #include "test/runtime/train/FakeProgram.h"
 #include "test/runtime/train/TestFiles.h"
@@ -254,7 +254,8 @@ TEST_CASE("training: what cannot work is refused before anything is touched") {
   CHECK(full.code() == StatusCode::invalidArgument);
   CHECK(contains(full.message(), "not empty"));
   CHECK(contains(full.help(), "--resume"));
-  CHECK(contains(refused([&](Run &run) { run.options.outDir = "/proc/x/y"; }).message(), "/proc/x"));
+  CHECK(
+      contains(refused([&](Run &run) { run.options.outDir = "/proc/x/y"; }).message(), "/proc/x"));
   CHECK(contains(refused([&](Run &run) { run.options.outDir = folder.file("full/x"); }).message(),
                  "is a file"));
   CHECK(contains(refused([&](Run &run) { run.options.resume = true; }).message(), "no run"));

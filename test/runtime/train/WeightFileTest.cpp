@@ -51,9 +51,9 @@ TEST_CASE("weights: one error lists all that does not fit") {
   TempFolder folder;
   Array bad = numbered({3});
   bad.span<float>()[1] = NAN;
-  REQUIRE(writeSafetensors(folder.file("w"), {{"head.weight", numbered({2, 3})},
-                                              {"norm.weight", bad},
-                                              {"other", numbered({1})}})
+  REQUIRE(writeSafetensors(
+              folder.file("w"),
+              {{"head.weight", numbered({2, 3})}, {"norm.weight", bad}, {"other", numbered({1})}})
               .ok());
   StatusOr<NamedArrays> loaded = loadWeights(folder.file("w"), kWeights);
   REQUIRE_FALSE(loaded.ok());
@@ -72,9 +72,8 @@ TEST_CASE("weights: other float types are converted, integers are refused") {
   half.span<uint16_t>()[0] = 0xc040;  // -3
   small.span<uint16_t>()[0] = 0x3e00; // 1.5
   const double values[] = {0.1, 2};
-  REQUIRE(writeSafetensors(folder.file("w"), {{"a", Array::fromSpan<double>({2}, values)},
-                                              {"b", half},
-                                              {"c", small}})
+  REQUIRE(writeSafetensors(folder.file("w"),
+                           {{"a", Array::fromSpan<double>({2}, values)}, {"b", half}, {"c", small}})
               .ok());
   StatusOr<NamedArrays> loaded = loadWeights(folder.file("w"), weights);
   REQUIRE(loaded.ok());
