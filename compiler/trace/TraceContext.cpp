@@ -96,16 +96,39 @@ CallPlaceScope::~CallPlaceScope() {
     context->callPlaces.pop_back();
 }
 
-TraceError::TraceError(const std::string &message, const std::source_location &where,
-                       std::vector<std::string> notes)
-    : std::runtime_error([&] {
-        std::string text = message + "\n  at " + displayFile(where.file_name()) + ":" + std::to_string(where.line());
-        for (const std::string &note : notes)
-          text += "\n  note: " + note;
-        return text;
-      }()),
-      message_(message), place_(displayFile(where.file_name()) + ":" + std::to_string(where.line())),
-      notes_(std::move(notes)) {}
+namespace {
+
+std::string placeOf(const std::source_location &where) {
+  return displayFile(where.file_name()) + ":" + std::to_string(where.line());
+}
+
+/// The place in the user's program behind a place in library code.
+std::source_location userPlace(const std::source_location &where) {
+  if (currentContext && isLibraryPlace(where))
+    for (const std::source_location &place : llvm::reverse(currentContext->callPlaces))
+      if (!isLibraryPlace(place))
+        return place;
+  return where;
+}
+
+std::vector<std::string> withLibraryPlace(const std::source_location &where, std::vector<std::string> notes) {
+  if (std::string user = placeOf(userPlace(where)); user != placeOf(where))
+    notes.push_back("found in " + placeOf(where));
+  return notes;
+}
+
+std::string textOf(const std::string &message, const std::string &place, const std::vector<std::string> &notes) {
+  std::string text = message + "\n  at " + place;
+  for (const std::string &note : notes)
+    text += "\n  note: " + note;
+  return text;
+}
+
+} // namespace
+
+TraceError::TraceError(const std::string &message, const std::source_location &where, std::vector<std::string> notes)
+    : std::runtime_error(textOf(message, placeOf(userPlace(where)), withLibraryPlace(where, notes))), message_(message),
+      place_(placeOf(userPlace(where))), notes_(withLibraryPlace(where, std::move(notes))) {}
 
 //===----------------------------------------------------------------------===//
 // Types and values

@@ -24,6 +24,7 @@ class ProgramImpl;
 /// An argument of an entry function. Unnamed ones are called "arg0", "arg1", …
 struct Argument {
   Argument(TensorSpec spec) : spec(std::move(spec)) {}
+  template <std::same_as<SpecTree> T> Argument(T spec) : spec(std::move(spec)) {}
   Argument(std::string name, SpecTree spec) : name(std::move(name)), spec(std::move(spec)) {}
   std::string name;
   SpecTree spec;
@@ -44,6 +45,11 @@ struct Entry {
         std::source_location where = std::source_location::current())
       : name(std::move(name)), fn(detail::erase(std::move(fn))), arity(detail::arity<F>),
         arguments(std::move(arguments)), options(std::move(options)), where(where) {}
+  /// A function of `arity` trees.
+  Entry(std::string name, TreeFunction fn, size_t arity, std::vector<Argument> arguments, EntryOptions options,
+        std::source_location where)
+      : name(std::move(name)), fn(std::move(fn)), arity(arity), arguments(std::move(arguments)),
+        options(std::move(options)), where(where) {}
   std::string name;
   TreeFunction fn;
   size_t arity;

@@ -83,6 +83,12 @@ public:
 
   const Leaf &leaf(std::source_location where = std::source_location::current()) const;
   operator const Leaf &() const { return leaf(); }
+  /// The number in a one-element leaf (of concrete arrays).
+  double scalar() const
+    requires requires(const Leaf &leaf) { { leaf.scalar() } -> std::convertible_to<double>; }
+  {
+    return leaf().scalar();
+  }
 
   const std::vector<std::pair<std::string, TreeOf>> &entries() const { return entries_; }
 

@@ -1,0 +1,196 @@
+// Functions in traced programs: sharing, captures, keys, locations, names.
+#include "minigptc/nn/Layers.h"
+#include "minigptc/trace/Ops.h"
+#include "minigptc/trace/Program.h"
+#include "minigptc/trace/Transforms.h"
+#include "test/support/ProgramRunner.h"
+
+#include <catch2/catch.hpp>
+
+#include <regex>
+
+using namespace minigptc;
+using namespace minigptc::test;
+
+namespace {
+
+struct Block : nn::Module {
+  nn::Linear up, down;
+  nn::Dropout drop{0.5};
+  explicit Block(int64_t d) : up(d, 2 * d), down(2 * d, d) {
+    submodule("up", up);
+    submodule("down", down);
+    submodule("drop", drop);
+  }
+  Value forward(Value x) const override { return x + drop(down(gelu(up(x)))); }
+};
+
+struct Net : nn::Module {
+  nn::Sequential layers;
+  explicit Net(int depth) {
+    for (int i = 0; i < depth; ++i)
+      layers.add<Block>(8);
+    submodule("layers", layers);
+  }
+  Value forward(Value x) const override { return layers(x); }
+};
+
+Program traceNet(int depth) {
+  Net net(depth);
+  auto init = [&](Key key) { return net.init(key); };
+  auto step = [&](Tree params, Value x, Key key) {
+    auto loss = [&](Tree p) { return mean(net.apply(p, x, {.streams = {{"dropout", key}}, .training = true})); };
+    return grad(loss)(params);
+  };
+  SpecTree spec = evalShape(init, {{"key", keySpec()}});
+  return trace({{"init", init, {{"key", keySpec()}}},
+                {"step", step, {{"params", spec}, {"x", TensorSpec(f32, {2, 8})}, {"key", keySpec()}}}});
+}
+
+size_t count(const std::string &text, const std::string &part) {
+  size_t found = 0;
+  for (size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1))
+    ++found;
+  return found;
+}
+
+/// The lines of one function.
+std::string bodyOf(const std::string &text, const std::string &name) {
+  size_t begin = text.find("@" + name + "(");
+  return text.substr(begin, text.find("\n  }", begin) - begin);
+}
+
+} // namespace
+
+TEST_CASE("equal layers are one function, whatever their number") {
+  std::string shallow = traceNet(2).print(), deep = traceNet(6).print();
+  CHECK(count(shallow, "func.func") == count(deep, "func.func"));
+  CHECK(count(deep, "func.func private @Block(") == 1);
+  CHECK(count(deep, "func.func private @Block_1") == 0);
+  CHECK(count(deep, "call @Block(") == 6);
+}
+
+TEST_CASE("tracing is deterministic") { CHECK(traceNet(3).print() == traceNet(3).print()); }
+
+TEST_CASE("what a function uses from outside becomes its argument") {
+  auto f = [](Value x, Value y) {
+    return callFunction("inner", [&]() -> Tree { return callFunction("innermost", [&]() -> Tree { return x * y; }); });
+  };
+  Program program = trace({{"f", f, {TensorSpec(f32, {2}), TensorSpec(f32, {2})}}});
+  std::string text = program.print();
+  CHECK(count(bodyOf(text, "inner"), "%arg1: tensor<2xf32>") == 1);
+  ProgramRunner runner;
+  auto results = runner.run(program, "f", {{"arg0", runner.tensor("2xf32", {2, 3})}, {"arg1", runner.tensor("2xf32", {5, 7})}});
+  CHECK(results.at("result").getFloat(1) == 21);
+}
+
+TEST_CASE("dropout differs by layer and by step, and is off outside of training") {
+  struct Drops : nn::Module {
+    nn::Sequential layers;
+    Drops() {
+      layers.add<nn::Dropout>(0.5);
+      layers.add<nn::Dropout>(0.5);
+      submodule("layers", layers);
+    }
+    Value forward(Value x) const override { return layers(x); }
+  } drops;
+  struct One : nn::Module {
+    nn::Dropout a{0.5}, b{0.5};
+    bool second;
+    explicit One(bool second) : second(second) {
+      submodule("a", a);
+      submodule("b", b);
+    }
+    Value forward(Value x) const override {
+      Value first = a(x);
+      return second ? b(x) : first;
+    }
+  } first(false), second(true);
+  auto f = [&](Value x, Key key) {
+    nn::ApplyOptions options{.streams = {{"dropout", key}}, .training = true};
+    return Tree{{"first", first.apply(Tree(), x, options)},
+                {"second", second.apply(Tree(), x, options)},
+                {"both", drops.apply(Tree(), x, options)},
+                {"off", drops.apply(Tree(), x)}};
+  };
+  Program program = trace({{"f", f, {{"x", TensorSpec(f32, {256})}, {"key", keySpec()}}}});
+  ProgramRunner runner;
+  auto run = [&](double seed) {
+    return runner.run(program, "f", {{"x", runner.tensor("256xf32", {1})}, {"key", runner.tensor("2xui32", {seed, 0})}});
+  };
+  auto differ = [](const Tensor &a, const Tensor &b) {
+    int64_t different = 0;
+    for (int64_t i = 0; i < a.getNumElements(); ++i)
+      different += a.getFloat(i) != b.getFloat(i);
+    return different;
+  };
+  auto one = run(1), two = run(2);
+  CHECK(differ(one["first"], one["second"]) > 64);
+  CHECK(differ(one["first"], two["first"]) > 64);
+  CHECK(differ(one["first"], run(1)["first"]) == 0);
+  double kept = 0;
+  for (int64_t i = 0; i < 256; ++i)
+    kept += one["both"].getFloat(i) != 0;
+  CHECK(kept < 100); // a quarter of 256, not half: the two layers draw apart
+  for (int64_t i = 0; i < 256; ++i)
+    CHECK(one["off"].getFloat(i) == 1);
+}
+
+TEST_CASE("dropout without a key says so") {
+  nn::Dropout drop(0.1);
+  auto f = [&](Value x) { return drop.apply(Tree(), x, {.training = true}); };
+  CHECK_THROWS_WITH(trace({{"f", f, {TensorSpec(f32, {2})}}}), Catch::Contains("no key for the stream 'dropout'"));
+}
+
+TEST_CASE("ops carry the user's line, library code a chain to it") {
+  nn::Linear linear(2, 2);
+  int line = __LINE__ + 1;
+  auto f = [&](Tree params, Value x) { return exp(linear.apply(params, x)); };
+  Program program = trace({{"f", f, {{"params", {{"weight", TensorSpec(f32, {2, 2})}}}, {"x", TensorSpec(f32, {1, 2})}}}});
+  std::string text = program.print(), here = "\"test/compiler/trace/FunctionsTest.cpp\":" + std::to_string(line);
+  CHECK(count(text, here) > 0);
+  CHECK(std::regex_search(text, std::regex("\"compiler/nn/Layers.cpp\":[0-9]+")));
+  CHECK(count(text, "callsite(") > 0);
+  CHECK(count(text, "/work/") == 0);
+}
+
+TEST_CASE("names, donation and index bounds of an entry") {
+  auto step = [](Tree state, Value ids) { return Tree{{"loss", sum(state["w"])}, {"state", {{"w", state["w"] + 1}}}}; };
+  SECTION("named arguments") {
+    Program program = trace({{"step", step, {{"state", {{"w", TensorSpec(f32, {2})}}}, {"ids", TensorSpec(i32, {3})}},
+                              {.donate = {"state"}, .indexBounds = {{"ids", 7}}}}});
+    std::string text = program.print();
+    CHECK(count(text, "graph.donate = 1 : i64, graph.name = \"state.w\"") == 1);
+    CHECK(count(text, "graph.index_bound = 7 : i64, graph.name = \"ids\"") == 1);
+  }
+  SECTION("an unnamed argument is named after the donated result") {
+    Program program = trace({{"step", step, {SpecTree{{"w", TensorSpec(f32, {2})}}, TensorSpec(i32, {3})}, {.donate = {"state"}}}});
+    CHECK(program.function("step").inputs[0].name == "state");
+    CHECK(program.function("step").inputs[1].name == "arg1");
+  }
+}
+
+TEST_CASE("gradients, vjp and checkpoint in the program") {
+  auto f = [](Value x, Value y) {
+    auto product = [](Value a, Value b) { return sum(a * b); };
+    Tree both = grad(product, {.argnums = {0, 1}})(x, y);
+    auto [value, pullback] = vjp(product)(x, y);
+    Tree pulled = pullback(value.leaf() * 0 + 2);
+    auto withAux = [&](Value a) { return Tree{{"value", sum(a * a)}, {"aux", a + y}}; };
+    auto [out, g] = valueAndGrad(withAux, {.hasAux = true})(x);
+    Tree again = checkpoint([&](Value a) { return sin(a) * y; }, Remat::dots)(x);
+    return Tree{{"both", both}, {"pulled", pulled}, {"aux", out["aux"]}, {"g", g}, {"again", again}};
+  };
+  Program program = trace({{"f", f, {TensorSpec(f32, {2}), TensorSpec(f32, {2})}}});
+  std::string text = program.print();
+  CHECK(count(text, "graph.vjp @") == 3);
+  CHECK(count(text, "graph.remat = #graph.remat<dots>") == 1);
+  ProgramRunner runner;
+  auto results = runner.run(program, "f", {{"arg0", runner.tensor("2xf32", {2, 3})}, {"arg1", runner.tensor("2xf32", {5, 7})}},
+                            "graph-autodiff");
+  CHECK(results["both.0"].getFloat(1) == 7);
+  CHECK(results["both.1"].getFloat(1) == 3);
+  CHECK(results["pulled.0"].getFloat(0) == 10);
+  CHECK(results["aux"].getFloat(1) == 10);
+  CHECK(results["g"].getFloat(1) == 6);
+}
