@@ -18,8 +18,17 @@ inline constexpr llvm::StringLiteral kStageAttr = "minigptc.stage";
 
 /// All dialects and external models that any stage needs.
 void registerAllDialects(mlir::DialectRegistry &registry);
-/// All passes and pipelines, for minigptc-opt ("--minigptc-to-fuse", …).
+/// All passes and pipelines, for the command line ("--minigptc-to-fuse", …).
 void registerAllPasses();
+
+/// Registers `--minigptc-to-<stage>`, which goes on from the module's stage.
+void registerPipelines();
+
+/// The stage of a name.
+std::optional<Stage> parseStage(llvm::StringRef name);
+/// The stage a module is in (`trace` if it does not say). Fails, with a
+/// diagnostic, if that is unknown or later than `to`.
+llvm::FailureOr<Stage> getStage(mlir::ModuleOp module, Stage to);
 
 /// Adds the passes that bring a module from one stage to a later one.
 void buildPipeline(mlir::OpPassManager &passManager, Stage from, Stage to);

@@ -1,5 +1,7 @@
 //===- Registration.cpp - dialects, external models and passes ------------===//
 #include "compiler/pipelines/Pipelines.h"
+#include "compiler/conversion/GraphToExec/Instructions.h"
+#include "compiler/conversion/GraphToExec/Passes.h"
 #include "compiler/interpreter/Interpreter.h"
 #include "dialects/exec/IR/Exec.h"
 #include "dialects/graph/IR/Graph.h"
@@ -10,9 +12,12 @@ void minigptc::registerAllDialects(mlir::DialectRegistry &registry) {
   registry.insert<graph::GraphDialect, exec::ExecDialect, mlir::func::FuncDialect,
                   mlir::memref::MemRefDialect>();
   interpreter::registerEvaluableModels(registry);
+  registerInstructionModels(registry);
 }
 
 void minigptc::registerAllPasses() {
   mlir::registerTransformsPasses();
   graph::registerGraphPasses();
+  registerGraphToExecPasses();
+  registerPipelines();
 }

@@ -30,6 +30,9 @@ namespace minigptc::graph {
 /// See `FusibleOp`.
 enum class FusionKind { elementwise, broadcast, data_movement, reduction, opaque };
 
+/// See `InstructionOp`.
+enum class InstructionKind { compute, view, host };
+
 /// True for `tensor<2xui32>`, the type of random keys.
 bool isKeyType(mlir::Type type);
 mlir::RankedTensorType getKeyType(mlir::MLIRContext *context);

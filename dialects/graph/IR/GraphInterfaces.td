@@ -114,6 +114,27 @@ def ScatterKernelOp : Graph_Interface<"ScatterKernelOp"> {
       "::mlir::Value":$old, "::mlir::Value":$update)>];
 }
 
+def InstructionOp : Graph_Interface<"InstructionOp"> {
+  let description = [{
+    [external: compiler/conversion/GraphToExec] How an op that stays between
+    kernels becomes an `exec` instruction.
+
+    | kind | the op's results are |
+    |---|---|
+    | compute | written by an instruction at the op's place |
+    | view | the memory of operand 0 |
+    | host | written by the host before the block runs |
+  }];
+  let methods = [
+    InterfaceMethod<"The op's kind.", "::minigptc::graph::InstructionKind", "getInstructionKind">,
+    InterfaceMethod<[{
+      Emits the instruction that reads the buffers `inputs`, one per operand, and
+      writes `outputs`, one per result; fails, with a diagnostic, if there is
+      none. Not called for views.
+    }], "::llvm::LogicalResult", "emitInstruction",
+    (ins "::mlir::OpBuilder &":$builder, "::mlir::ValueRange":$inputs, "::mlir::ValueRange":$outputs)>];
+}
+
 def EvaluableOp : Graph_Interface<"EvaluableOp"> {
   let description = [{
     [external: compiler/interpreter] The reference semantics, on concrete tensors.

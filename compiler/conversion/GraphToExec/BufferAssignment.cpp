@@ -1,0 +1,217 @@
+//===- BufferAssignment.cpp -----------------------------------------------===//
+#include "compiler/conversion/GraphToExec/BufferAssignment.h"
+
+using namespace mlir;
+using namespace minigptc;
+
+namespace {
+int64_t bytesOf(Value value) { return int64_t(graph::detail::bytesOf(value.getType())); }
+bool isConstant(Operation *op) { return op->hasTrait<OpTrait::ConstantLike>(); }
+
+/// The kind of an op that has an instruction of its own (not a call).
+std::optional<graph::InstructionKind> getKind(Operation *op) {
+  auto instruction = dyn_cast<graph::InstructionOp>(op);
+  return instruction ? std::optional(instruction.getInstructionKind()) : std::nullopt;
+}
+} // namespace
+
+int BufferAssignment::add(Storage storage) {
+  storages.push_back(storage);
+  return int(storages.size()) - 1;
+}
+
+FailureOr<BufferAssignment> BufferAssignment::compute(func::FuncOp function, CalleeLookup lookup,
+                                                      InPlaceAnalysis &inPlace) {
+  BufferAssignment assignment(function, lookup, inPlace);
+  if (failed(assignment.createStorages()) || failed(assignment.readDonations()))
+    return failure();
+  assignment.assignOutputs();
+  assignment.shareDyingInputs();
+  assignment.planFrame();
+  return assignment;
+}
+
+/// Storages and lifetimes, all results in the frame to begin with.
+LogicalResult BufferAssignment::createStorages() {
+  Block &block = function.getBody().front();
+  for (BlockArgument argument : block.getArguments())
+    storageOf[argument] = add({Kind::input, argument.getArgNumber(), bytesOf(argument)});
+  int64_t time = 0;
+  for (Operation &op : block.without_terminator()) {
+    for (Value operand : op.getOperands()) {
+      Storage &read = storages[storageOf.lookup(operand)];
+      // A view reads nothing: its readers do.
+      if (getKind(&op) != graph::InstructionKind::view)
+        read.end = std::max(read.end, time);
+    }
+    if (failed(createResults(&op, time++)))
+      return failure();
+  }
+  endTime = time;
+  return success();
+}
+
+LogicalResult BufferAssignment::createResults(Operation *op, int64_t time) {
+  auto kind = getKind(op);
+  if (isConstant(op)) {
+    storageOf[op->getResult(0)] = add({Kind::constant, 0, bytesOf(op->getResult(0))});
+    return success();
+  }
+  if (kind == graph::InstructionKind::view) {
+    storageOf[op->getResult(0)] = storageOf.lookup(op->getOperand(0));
+    return success();
+  }
+  auto call = dyn_cast<func::CallOp>(op);
+  if (!kind && !call)
+    return op->emitOpError("has no instruction; it must be in a kernel (--graph-fuse, --graph-outline-kernels)");
+  int64_t begin = time;
+  if (kind == graph::InstructionKind::host) {
+    begin = -1; // Before the block.
+    for (Value operand : op->getOperands())
+      if (storages[storageOf.lookup(operand)].kind != Kind::input)
+        return op->emitOpError("reads a value that the step computes; the host knows inputs only");
+  }
+  for (Value result : op->getResults())
+    storageOf[result] = add({Kind::frame, 0, bytesOf(result), begin, time});
+  if (call)
+    if (CalleeInfo callee = lookup(call); callee.frameSize > 0)
+      callFrames[op] = add({Kind::frame, 0, callee.frameSize, time, time});
+  return success();
+}
+
+LogicalResult BufferAssignment::readDonations() {
+  donatedInput.assign(function.getNumResults(), -1);
+  for (unsigned input = 0; input < function.getNumArguments(); ++input) {
+    auto donate = function.getArgAttrOfType<IntegerAttr>(input, graph::attr::kDonate);
+    if (!donate)
+      continue;
+    int64_t output = donate.getInt();
+    if (output < 0 || output >= int64_t(function.getNumResults()))
+      return function.emitOpError() << "donates argument " << input << " to result " << output << " of "
+                                    << function.getNumResults();
+    if (donatedInput[output] >= 0)
+      return function.emitOpError() << "donates arguments " << donatedInput[output] << " and " << input
+                                    << " to the same result " << output;
+    if (function.getArgumentTypes()[input] != function.getResultTypes()[output])
+      return function.emitOpError() << "donates argument " << input << " of type "
+                                    << function.getArgumentTypes()[input] << " to result " << output << " of type "
+                                    << function.getResultTypes()[output];
+    donatedInput[output] = int(input);
+  }
+  return success();
+}
+
+/// Decides for each output whether its value is computed there or copied.
+void BufferAssignment::assignOutputs() {
+  Operation *terminator = function.getBody().front().getTerminator();
+  // Inputs that are returned elsewhere are read at the end.
+  for (auto [output, value] : llvm::enumerate(terminator->getOperands())) {
+    Storage &storage = storages[storageOf.lookup(value)];
+    if (storage.kind == Kind::input && donatedInput[output] != int(storage.index))
+      storage.end = endTime;
+  }
+  for (auto [output, value] : llvm::enumerate(terminator->getOperands())) {
+    int number = storageOf.lookup(value);
+    if (storages[number].kind == Kind::input && donatedInput[output] == int(storages[number].index))
+      continue; // It is there already.
+    if (storages[number].kind == Kind::frame && mayWriteOutput(storages[number], value, output)) {
+      storages[number].kind = Kind::output;
+      storages[number].index = output;
+      continue;
+    }
+    copyAtEnd(value, output);
+  }
+}
+
+bool BufferAssignment::mayWriteOutput(const Storage &storage, Value value, unsigned output) {
+  int input = donatedInput[output];
+  if (input < 0)
+    return true;
+  int64_t lastRead = storages[input].end; // Storages of inputs come first, in order.
+  if (lastRead < storage.begin)
+    return true;
+  if (lastRead > storage.begin)
+    return false;
+  Operation *op = value.getDefiningOp();
+  while (getKind(op) == graph::InstructionKind::view)
+    value = op->getOperand(0), op = value.getDefiningOp();
+  return overwritesInPlace(op, value, input);
+}
+
+/// Whether an op may write a result over a storage that it reads.
+bool BufferAssignment::overwritesInPlace(Operation *op, Value result, int storage) {
+  auto call = dyn_cast<func::CallOp>(op);
+  func::FuncOp kernel = call ? lookup(call).kernel : func::FuncOp();
+  if (!kernel)
+    return false;
+  for (auto [i, operand] : llvm::enumerate(op->getOperands()))
+    if (storageOf.lookup(operand) == storage &&
+        !inPlace.mayOverwrite(kernel, i, cast<OpResult>(result).getResultNumber()))
+      return false;
+  return true;
+}
+
+/// An input that an output overwrites is saved before any copy is made.
+void BufferAssignment::copyAtEnd(Value source, unsigned output) {
+  int number = storageOf.lookup(source);
+  int temporary = -1;
+  if (storages[number].kind == Kind::input && llvm::is_contained(donatedInput, int(storages[number].index)))
+    temporary = add({Kind::frame, 0, storages[number].bytes, endTime, endTime + 1});
+  storages[number].end = endTime + 1;
+  finalCopies.push_back({source, output, temporary});
+}
+
+/// Results of elementwise kernels take over the frame memory of inputs that die.
+void BufferAssignment::shareDyingInputs() {
+  auto rootOf = [&](int number) {
+    while (storages[number].sharedWith >= 0)
+      number = storages[number].sharedWith;
+    return number;
+  };
+  int64_t time = 0;
+  for (Operation &op : function.getBody().front().without_terminator()) {
+    int64_t now = time++;
+    if (!isa<func::CallOp>(op))
+      continue;
+    SmallVector<int> taken; // by earlier results
+    for (Value result : op.getResults()) {
+      Storage &made = storages[storageOf.lookup(result)];
+      if (made.kind != Kind::frame)
+        continue;
+      for (Value operand : op.getOperands()) {
+        int number = storageOf.lookup(operand);
+        int root = rootOf(number);
+        if (storages[number].kind != Kind::frame || storages[number].end != now || storages[root].end != now ||
+            storages[root].bytes != made.bytes || llvm::is_contained(taken, root) ||
+            !overwritesInPlace(&op, result, number))
+          continue;
+        made.sharedWith = root;
+        taken.push_back(root);
+        storages[root].end = made.end;
+        break;
+      }
+    }
+  }
+}
+
+int64_t BufferAssignment::getCallFrameOffset(Operation *call) const {
+  auto found = callFrames.find(call);
+  return found == callFrames.end() ? 0 : storages[found->second].offset;
+}
+
+void BufferAssignment::planFrame() {
+  std::vector<Lifetime> lifetimes;
+  std::vector<size_t> planned;
+  for (auto [number, storage] : llvm::enumerate(storages))
+    if (storage.kind == Kind::frame && storage.sharedWith < 0) {
+      lifetimes.push_back({storage.bytes, storage.begin, storage.end});
+      planned.push_back(number);
+    }
+  MemoryPlan plan = planMemory(lifetimes);
+  frameSize = plan.size;
+  for (auto [number, offset] : llvm::zip(planned, plan.offsets))
+    storages[number].offset = offset;
+  for (Storage &storage : storages)
+    for (int root = storage.sharedWith; root >= 0; root = storages[root].sharedWith)
+      storage.offset = storages[root].offset;
+}

@@ -1,0 +1,180 @@
+//===- GraphToExec.cpp - --convert-graph-to-exec --------------------------===//
+#include "compiler/conversion/GraphToExec/BufferAssignment.h"
+#include "compiler/conversion/GraphToExec/Passes.h"
+#include "dialects/graph/Transforms/FunctionGraph.h"
+#include "mlir/IR/Matchers.h"
+
+namespace minigptc {
+#define GEN_PASS_DEF_CONVERTGRAPHTOEXEC
+#include "compiler/conversion/GraphToExec/Passes.h.inc"
+} // namespace minigptc
+
+using namespace mlir;
+using namespace minigptc;
+
+namespace {
+MemRefType getBufferType(Type type) {
+  auto tensor = cast<RankedTensorType>(type);
+  return MemRefType::get(tensor.getShape(), tensor.getElementType());
+}
+
+bool isView(Operation *op) {
+  auto instruction = dyn_cast<graph::InstructionOp>(op);
+  return instruction && instruction.getInstructionKind() == graph::InstructionKind::view;
+}
+
+bool isHost(Operation *op) {
+  auto instruction = dyn_cast<graph::InstructionOp>(op);
+  return instruction && instruction.getInstructionKind() == graph::InstructionKind::host;
+}
+
+/// Emits one block from a function and its buffers.
+class BlockEmitter {
+public:
+  BlockEmitter(func::FuncOp function, const BufferAssignment &buffers, BufferAssignment::CalleeLookup lookup)
+      : function(function), buffers(buffers), lookup(lookup), builder(function.getContext()) {}
+
+  LogicalResult emit() {
+    exec::BlockOp block = createBlock();
+    builder.setInsertionPointToStart(&block.getBody().front());
+    Block &body = function.getBody().front();
+    for (bool host : {true, false}) // Host programs run before the step.
+      for (Operation &op : body.without_terminator())
+        if (isHost(&op) == host && failed(emitOp(&op)))
+          return failure();
+    emitFinalCopies();
+    exec::ReturnOp::create(builder, body.getTerminator()->getLoc());
+    return success();
+  }
+
+private:
+  exec::BlockOp createBlock() {
+    SmallVector<Type> types;
+    SmallVector<Attribute> argumentAttrs;
+    SmallVector<Location> locations;
+    auto add = [&](Type type, DictionaryAttr attrs, Location loc) {
+      types.push_back(getBufferType(type));
+      argumentAttrs.push_back(attrs ? attrs : builder.getDictionaryAttr({}));
+      locations.push_back(loc);
+    };
+    for (BlockArgument argument : function.getArguments())
+      add(argument.getType(), function.getArgAttrDict(argument.getArgNumber()), argument.getLoc());
+    Operation *terminator = function.getBody().front().getTerminator();
+    for (auto [i, type] : llvm::enumerate(function.getResultTypes()))
+      add(type, function.getResultAttrDict(i), terminator->getLoc());
+
+    builder.setInsertionPoint(function);
+    bool anyAttrs = llvm::any_of(argumentAttrs, [](Attribute attrs) { return !cast<DictionaryAttr>(attrs).empty(); });
+    auto block = exec::BlockOp::create(
+        builder, function.getLoc(), function.getSymNameAttr(), TypeAttr::get(builder.getFunctionType(types, {})),
+        builder.getI64IntegerAttr(function.getNumArguments()), builder.getI64IntegerAttr(buffers.getFrameSize()),
+        anyAttrs ? builder.getArrayAttr(argumentAttrs) : ArrayAttr(), ArrayAttr());
+    block->setDiscardableAttrs(function->getDiscardableAttrDictionary());
+    Block &body = block.getBody().emplaceBlock();
+    body.addArguments(types, locations);
+    for (BlockArgument argument : function.getArguments())
+      values[argument] = body.getArgument(argument.getArgNumber());
+    outputs = body.getArguments().drop_front(function.getNumArguments());
+    return block;
+  }
+
+  LogicalResult emitOp(Operation *op) {
+    if (op->hasTrait<OpTrait::ConstantLike>()) {
+      ElementsAttr contents;
+      matchPattern(op, m_Constant(&contents));
+      values[op->getResult(0)] =
+          exec::ConstantOp::create(builder, op->getLoc(), getBufferType(op->getResult(0).getType()), contents);
+      return success();
+    }
+    if (isView(op)) {
+      values[op->getResult(0)] = view(values[op->getOperand(0)], op->getResult(0).getType(), op->getLoc());
+      return success();
+    }
+    SmallVector<Value> ins, outs;
+    for (Value operand : op->getOperands())
+      ins.push_back(values[operand]);
+    for (Value result : op->getResults())
+      outs.push_back(values[result] = makeBuffer(result));
+    auto call = dyn_cast<func::CallOp>(op);
+    if (!call)
+      return cast<graph::InstructionOp>(op).emitInstruction(builder, ins, outs);
+    emitCall(call, ins, outs);
+    return success();
+  }
+
+  void emitCall(func::CallOp call, ValueRange ins, ValueRange outs) {
+    if (lookup(call).kernel)
+      exec::LaunchOp::create(builder, call.getLoc(), call.getCalleeAttr(), ins, outs);
+    else
+      exec::CallOp::create(builder, call.getLoc(), call.getCallee(), ins, outs, buffers.getCallFrameOffset(call));
+  }
+
+  /// The memory into which an op writes a result.
+  Value makeBuffer(Value result) {
+    const BufferAssignment::Storage &storage = buffers[buffers.getStorage(result)];
+    if (storage.kind == BufferAssignment::Kind::output)
+      return view(outputs[storage.index], result.getType(), result.getLoc());
+    return exec::FrameOp::create(builder, result.getLoc(), getBufferType(result.getType()), storage.offset);
+  }
+
+  Value view(Value buffer, Type tensor, Location loc) {
+    MemRefType type = getBufferType(tensor);
+    return buffer.getType() == type ? buffer : Value(exec::ViewOp::create(builder, loc, type, buffer));
+  }
+
+  void emitFinalCopies() {
+    Location loc = function.getBody().front().getTerminator()->getLoc();
+    SmallVector<Value> sources;
+    for (const BufferAssignment::FinalCopy &copy : buffers.getFinalCopies()) {
+      Value source = values[copy.source];
+      if (copy.temporary >= 0) {
+        Value saved = exec::FrameOp::create(builder, loc, source.getType(), buffers[copy.temporary].offset);
+        exec::CopyOp::create(builder, loc, source, saved);
+        source = saved;
+      }
+      sources.push_back(source);
+    }
+    for (auto [copy, source] : llvm::zip(buffers.getFinalCopies(), sources))
+      exec::CopyOp::create(builder, loc, source, outputs[copy.output]);
+  }
+
+  func::FuncOp function;
+  const BufferAssignment &buffers;
+  BufferAssignment::CalleeLookup lookup;
+  OpBuilder builder;
+  DenseMap<Value, Value> values;
+  ArrayRef<BlockArgument> outputs;
+};
+
+struct ConvertGraphToExec : minigptc::impl::ConvertGraphToExecBase<ConvertGraphToExec> {
+  void runOnOperation() override {
+    auto functions = graph::FunctionGraph::build(getOperation());
+    if (failed(functions))
+      return signalPassFailure();
+    InPlaceAnalysis inPlace;
+    DenseMap<StringAttr, int64_t> frameSizes;
+    auto lookup = [&](func::CallOp call) -> CalleeInfo {
+      StringAttr name = call.getCalleeAttr().getAttr();
+      if (auto found = frameSizes.find(name); found != frameSizes.end())
+        return {func::FuncOp(), found->second};
+      return {functions->lookup(name), 0};
+    };
+    SmallVector<func::FuncOp> converted;
+    for (func::FuncOp function : functions->getPostOrder()) {
+      if (function->hasAttr(graph::attr::kKernel) || function->hasAttr(graph::attr::kHost))
+        continue;
+      if (function.isExternal()) {
+        function.emitOpError("has no body");
+        return signalPassFailure();
+      }
+      auto buffers = BufferAssignment::compute(function, lookup, inPlace);
+      if (failed(buffers) || failed(BlockEmitter(function, *buffers, lookup).emit()))
+        return signalPassFailure();
+      frameSizes[function.getSymNameAttr()] = buffers->getFrameSize();
+      converted.push_back(function);
+    }
+    for (func::FuncOp function : converted)
+      function.erase();
+  }
+};
+} // namespace

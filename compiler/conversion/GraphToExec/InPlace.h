@@ -1,0 +1,27 @@
+//===- InPlace.h - which inputs a kernel may overwrite ----------*- C++ -*-===//
+//
+// A launch may write an output over an input if the kernel reads each element of
+// the input at the index at which it writes, and nowhere else: the element is
+// read, then written, by the same work item.
+//
+//===----------------------------------------------------------------------===//
+#ifndef MINIGPTC_COMPILER_CONVERSION_GRAPHTOEXEC_INPLACE_H
+#define MINIGPTC_COMPILER_CONVERSION_GRAPHTOEXEC_INPLACE_H
+
+#include "dialects/graph/IR/Graph.h"
+
+namespace minigptc {
+
+/// Computes, once for each kernel, the inputs read at the outputs' index only.
+class InPlaceAnalysis {
+public:
+  /// True if output `result` of the kernel may be the buffer of its input `argument`.
+  bool mayOverwrite(mlir::func::FuncOp kernel, unsigned argument, unsigned result);
+
+private:
+  llvm::DenseMap<mlir::Operation *, llvm::SmallVector<bool>> sameIndex; // per argument
+};
+
+} // namespace minigptc
+
+#endif // MINIGPTC_COMPILER_CONVERSION_GRAPHTOEXEC_INPLACE_H

@@ -1,0 +1,130 @@
+//===- Pipelines.cpp - stages and their passes ----------------------------===//
+#include "compiler/pipelines/Pipelines.h"
+
+#include "dialects/exec/IR/Exec.h"
+#include "dialects/graph/IR/Graph.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+#include "mlir/Pass/PassRegistry.h"
+
+#include <mutex>
+
+using namespace mlir;
+using namespace minigptc;
+
+namespace {
+/// A stage and the passes that lead to it from the one before. Passes of one
+/// function are nested, so that they run side by side.
+struct StageInfo {
+  Stage stage;
+  StringRef name, passes;
+};
+
+constexpr StageInfo kStages[] = {
+    {Stage::trace, "trace", ""},
+    {Stage::autodiff, "autodiff",
+     "graph-inline,graph-simplify-functions,graph-autodiff,graph-inline,graph-simplify-functions"},
+    {Stage::step, "step", "func.func(canonicalize,cse),graph-simplify-functions"},
+    {Stage::fuse, "fuse",
+     "func.func(graph-decompose,canonicalize,cse,graph-canonicalize-dots,graph-split-reductions,cse,graph-fuse)"},
+    {Stage::schedule, "schedule", "graph-outline-kernels,func.func(graph-schedule)"},
+    {Stage::exec, "exec", "convert-graph-to-exec"},
+};
+
+StringRef nameOf(Stage stage) { return kStages[size_t(stage)].name; }
+
+/// Writes the stage that a module has reached into it.
+struct MarkStage : PassWrapper<MarkStage, OperationPass<ModuleOp>> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(MarkStage)
+  explicit MarkStage(Stage stage) : stage(stage) {}
+  StringRef getName() const override { return "MarkStage"; }
+  void runOnOperation() override {
+    getOperation()->setAttr(kStageAttr, StringAttr::get(&getContext(), nameOf(stage)));
+  }
+  Stage stage;
+};
+
+/// `--minigptc-to-<stage>`: the passes from where the module is.
+struct ToStage : PassWrapper<ToStage, OperationPass<ModuleOp>> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(ToStage)
+  explicit ToStage(Stage stage) : stage(stage), argument(("minigptc-to-" + nameOf(stage)).str()) {}
+  StringRef getName() const override { return "ToStage"; }
+  StringRef getArgument() const override { return argument; }
+  StringRef getDescription() const override { return "all passes from a module's stage to this one"; }
+  void getDependentDialects(DialectRegistry &registry) const override {
+    registry.insert<graph::GraphDialect, exec::ExecDialect, memref::MemRefDialect, func::FuncDialect>();
+  }
+  void runOnOperation() override {
+    FailureOr<Stage> from = getStage(getOperation(), stage);
+    OpPassManager passes(ModuleOp::getOperationName());
+    if (succeeded(from))
+      buildPipeline(passes, *from, stage);
+    if (failed(from) || failed(runPipeline(passes, getOperation())))
+      signalPassFailure();
+  }
+  Stage stage;
+  std::string argument;
+};
+} // namespace
+
+std::string minigptc::stageNames() {
+  return llvm::join(llvm::map_range(kStages, [](const StageInfo &info) { return info.name; }), ", ");
+}
+
+std::optional<Stage> minigptc::parseStage(llvm::StringRef name) {
+  for (const StageInfo &info : kStages)
+    if (info.name == name)
+      return info.stage;
+  return std::nullopt;
+}
+
+FailureOr<Stage> minigptc::getStage(ModuleOp module, Stage to) {
+  auto attribute = module->getAttrOfType<StringAttr>(kStageAttr);
+  std::optional<Stage> stage = attribute ? parseStage(attribute.getValue()) : Stage::trace;
+  if (!stage)
+    return module.emitError() << "is in stage " << attribute << ", which is none of " << stageNames();
+  if (*stage > to)
+    return module.emitError() << "is in stage " << nameOf(*stage) << " already; there is no way back to "
+                              << nameOf(to);
+  return *stage;
+}
+
+void minigptc::registerPipelines() {
+  for (const StageInfo &info : llvm::drop_begin(kStages))
+    PassRegistration<ToStage>([stage = info.stage] { return std::make_unique<ToStage>(stage); });
+}
+
+void minigptc::buildPipeline(OpPassManager &passManager, Stage from, Stage to) {
+  static std::once_flag registered;
+  std::call_once(registered, registerAllPasses);
+  for (const StageInfo &info : kStages) {
+    if (info.stage <= from || info.stage > to)
+      continue;
+    if (failed(parsePassPipeline(info.passes, passManager)))
+      llvm::report_fatal_error("the pipeline to stage '" + info.name + "' names a pass that does not exist");
+    passManager.addPass(std::make_unique<MarkStage>(info.stage));
+  }
+}
+
+LogicalResult minigptc::runPipeline(ModuleOp module, Stage to, const CompileOptions &options) {
+  FailureOr<Stage> from = getStage(module, to);
+  if (failed(from))
+    return failure();
+  MLIRContext *context = module.getContext();
+  bool threaded = context->isMultithreadingEnabled();
+  PassManager passManager(context, ModuleOp::getOperationName());
+  passManager.enableVerifier(options.verifyEach);
+  if (options.timing)
+    passManager.enableTiming();
+  if (!options.printIrAfter.empty()) {
+    context->disableMultithreading(); // Functions in order.
+    passManager.enableIRPrinting(
+        [](Pass *, Operation *) { return false; },
+        [&](Pass *pass, Operation *) { return pass->getArgument() == options.printIrAfter; },
+        /*printModuleScope=*/false, /*printAfterOnlyOnChange=*/false);
+  }
+  buildPipeline(passManager, *from, to);
+  LogicalResult result = passManager.run(module);
+  context->enableMultithreading(threaded);
+  return result;
+}
