@@ -1,0 +1,35 @@
+// RUN: minigptc-opt %s --pass-pipeline='builtin.module(func.func(graph-schedule))' | FileCheck %s
+
+func.func private @grow(%x: tensor<4xf32>) -> tensor<1024xf32> attributes {exec.kernel} {
+  %0 = graph.broadcast_in_dim %x, dims = [0] : (tensor<4xf32>) -> tensor<4x256xf32>
+  %1 = graph.reshape %0 : (tensor<4x256xf32>) -> tensor<1024xf32>
+  return %1 : tensor<1024xf32>
+}
+func.func private @shrink(%x: tensor<1024xf32>) -> tensor<f32> attributes {exec.kernel} {
+  %0 = graph.reduce sum, %x, dims = [0] : (tensor<1024xf32>) -> tensor<f32>
+  return %0 : tensor<f32>
+}
+
+// Each large value is read before the next is made.
+// CHECK-LABEL: func.func @order
+// CHECK: %[[A:.*]] = call @grow(%arg0)
+// CHECK-NEXT: call @shrink(%[[A]])
+// CHECK-NEXT: %[[B:.*]] = call @grow(%arg1)
+// CHECK-NEXT: call @shrink(%[[B]])
+func.func @order(%x: tensor<4xf32>, %y: tensor<4xf32>) -> (tensor<f32>, tensor<f32>) {
+  %a = call @grow(%x) : (tensor<4xf32>) -> tensor<1024xf32>
+  %b = call @grow(%y) : (tensor<4xf32>) -> tensor<1024xf32>
+  %0 = call @shrink(%a) : (tensor<1024xf32>) -> tensor<f32>
+  %1 = call @shrink(%b) : (tensor<1024xf32>) -> tensor<f32>
+  return %0, %1 : tensor<f32>, tensor<f32>
+}
+
+// Nothing to gain: the order stays.
+// CHECK-LABEL: func.func @stays
+// CHECK: call @shrink(%arg1)
+// CHECK-NEXT: call @shrink(%arg0)
+func.func @stays(%x: tensor<1024xf32>, %y: tensor<1024xf32>) -> (tensor<f32>, tensor<f32>) {
+  %0 = call @shrink(%y) : (tensor<1024xf32>) -> tensor<f32>
+  %1 = call @shrink(%x) : (tensor<1024xf32>) -> tensor<f32>
+  return %0, %1 : tensor<f32>, tensor<f32>
+}
