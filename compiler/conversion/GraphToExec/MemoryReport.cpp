@@ -116,9 +116,9 @@ private:
   std::string describeFrame(exec::FrameOp frame) {
     std::string type = describe(cast<MemRefType>(frame.getType()));
     for (Operation *user : llvm::reverse(SmallVector<Operation *>(frame->getUsers()))) {
-      if (auto launch = dyn_cast<exec::LaunchOp>(user); launch && llvm::is_contained(launch.getOutputs(), frame))
+      if (auto launch = dyn_cast<exec::LaunchOp>(user); launch && llvm::is_contained(launch.getOutputs(), frame.getResult()))
         return (launch.getKernel() + " " + type).str();
-      if (auto call = dyn_cast<exec::CallOp>(user); call && llvm::is_contained(call.getOutputs(), frame))
+      if (auto call = dyn_cast<exec::CallOp>(user); call && llvm::is_contained(call.getOutputs(), frame.getResult()))
         return (call.getCallee() + " " + type).str();
       if (auto gemm = dyn_cast<exec::GemmOp>(user); gemm && gemm.getOut() == frame.getResult())
         return "gemm " + type;
@@ -146,7 +146,9 @@ MemoryReport minigptc::computeMemoryReport(ModuleOp module, exec::BlockOp entry)
     auto type = cast<MemRefType>(argument.getType());
     report.items.push_back({name ? name.str() : describe(type), exec::getBufferBytes(type), argument.getLoc()});
   }
-  llvm::stable_sort(report.items, [](const MemoryItem &a, const MemoryItem &b) { return a.bytes > b.bytes; });
+  llvm::sort(report.items, [](const MemoryItem &a, const MemoryItem &b) {
+    return std::pair(-a.bytes, a.tensor) < std::pair(-b.bytes, b.tensor);
+  });
   for (const MemoryItem &item : report.items)
     report.total += item.bytes;
   return report;

@@ -9,7 +9,7 @@ using namespace minigptc::graph;
 
 namespace {
 /// Limits of a merged kernel: buffers, ops.
-constexpr size_t kMaxBuffers = 24, kMaxOps = 96;
+constexpr size_t kMaxBuffers = 24, kMaxOps = 160;
 /// Kernels that only share an input are merged if they are that near in the
 /// program: farther ones would keep values alive.
 constexpr int64_t kMaxSiblingDistance = 64;

@@ -10,7 +10,7 @@ using namespace minigptc::graph;
 namespace {
 /// Limits of one kernel: what it reads, and its ops.
 constexpr size_t kMaxLeaves = 16;
-constexpr int64_t kMaxOps = 64;
+constexpr size_t kMaxOps = 96;
 /// Constants up to this size are data where a kernel does not contain them.
 constexpr double kMaxConstantBytes = 64;
 
@@ -104,9 +104,15 @@ Operation *StoragePlan::getInlined(OpOperand &use) const {
   return isSplatConstant(producer) || !isStored(producer) ? producer : nullptr;
 }
 
+double StoragePlan::Tree::getCost() const {
+  double cost = 0;
+  for (Operation *op : ops)
+    cost += getElementCost(op);
+  return cost;
+}
+
 StoragePlan::Tree StoragePlan::buildTree(Operation *op) const {
   Tree tree;
-  tree.cost = getElementCost(op);
   for (OpOperand &use : op->getOpOperands()) {
     Operation *producer = getInlined(use);
     if (!producer) {
@@ -114,27 +120,25 @@ StoragePlan::Tree StoragePlan::buildTree(Operation *op) const {
       continue;
     }
     auto found = trees.find(producer);
-    if (found == trees.end()) {
-      ++tree.ops; // A constant.
-      continue;
-    }
+    if (found == trees.end())
+      continue; // A constant.
     tree.leaves.insert(found->second.leaves.begin(), found->second.leaves.end());
-    tree.cost += found->second.cost;
-    tree.ops = std::min(tree.ops + found->second.ops, 2 * kMaxOps);
+    tree.ops.insert(found->second.ops.begin(), found->second.ops.end());
   }
+  tree.ops.insert(op);
   return tree;
 }
 
 /// Stores operands, the largest tree first, until the kernel is small enough.
 void StoragePlan::limitTree(Operation *op, Tree &tree) {
-  while (tree.leaves.size() > getMaxLeaves(op) || tree.ops > kMaxOps) {
+  while (tree.leaves.size() > getMaxLeaves(op) || tree.ops.size() > kMaxOps) {
     Operation *largest = nullptr;
     for (OpOperand &use : op->getOpOperands()) {
       Operation *producer = getInlined(use);
       auto found = producer ? trees.find(producer) : trees.end();
       if (found == trees.end() || found->second.leaves.empty())
         continue;
-      if (!largest || found->second.ops > trees[largest].ops)
+      if (!largest || found->second.ops.size() > trees[largest].ops.size())
         largest = producer;
     }
     if (!largest)
@@ -146,11 +150,11 @@ void StoragePlan::limitTree(Operation *op, Tree &tree) {
 
 bool StoragePlan::isCheaperStored(Operation *op, const Tree &tree) const {
   Value result = op->getResult(0);
-  double elements = getNumElements(result), width = getElementBytes(result), reading = 0;
+  double elements = getNumElements(result), width = getElementBytes(result), reading = 0, cost = tree.getCost();
   for (Value leaf : tree.leaves) // A small operand is read from memory once.
     reading += getElementBytes(leaf) * std::min(1.0, getNumElements(leaf) / elements);
 
-  double computing = 0, stores = tree.cost + reading + width + kLaunchCost / elements;
+  double computing = 0, stores = cost + reading + width + kLaunchCost / elements;
   SmallPtrSet<Operation *, 4> seen;
   for (OpOperand &use : op->getUses()) {
     if (!seen.insert(use.getOwner()).second)
@@ -158,7 +162,7 @@ bool StoragePlan::isCheaperStored(Operation *op, const Tree &tree) const {
     double evaluations = getEvaluations(use);
     // Repeated computation sits outside of the inner loop as a rule.
     double repeated = evaluations > 1 ? std::max(1.0, evaluations / 16) : evaluations;
-    computing += repeated * (tree.cost + reading);
+    computing += repeated * (cost + reading);
     stores += repeated * width;
   }
   return computing > stores;

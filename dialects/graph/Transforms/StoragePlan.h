@@ -23,12 +23,12 @@ public:
   mlir::Operation *getInlined(mlir::OpOperand &use) const;
 
 private:
-  /// What a value costs that is computed where it is read: values read from
-  /// memory, and ops, a shared one counted as often as it occurs.
+  /// What computing a value where it is read takes: values read from memory, and
+  /// ops (without constants), each once.
   struct Tree {
     llvm::SmallSetVector<mlir::Value, 8> leaves;
-    double cost = 0; ///< per element, without reading
-    int64_t ops = 1;
+    llvm::SmallSetVector<mlir::Operation *, 8> ops;
+    double getCost() const; ///< per element, without reading
   };
 
   void classify(mlir::Block &block);

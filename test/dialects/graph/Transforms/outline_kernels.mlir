@@ -6,7 +6,7 @@
 // CHECK-NEXT: %[[A:.*]] = graph.add %[[T]], %arg1
 // CHECK-NEXT: return %[[A]]
 // CHECK: func.func private @tanh_add_[[H2:[0-9a-f]+]](%arg0: tensor<8xf32>
-// CHECK-NOT: exec.kernel
+// CHECK: func.func private @tanh_add_{{.*}}(%arg0: tensor<4xf32>
 // CHECK-LABEL: func.func @f
 // CHECK-NEXT: call @tanh_add_[[H1]](%arg0, %arg0)
 // CHECK-NEXT: call @tanh_add_[[H2]](
@@ -41,6 +41,25 @@ func.func @g(%x: tensor<4xf32>, %y: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf
   ^bb0(%c: tensor<4xf32>, %d: tensor<4xf32>):
     %t = graph.tanh %c : tensor<4xf32>
     %s = graph.add %d, %t : tensor<4xf32>
+    graph.yield %s : tensor<4xf32>
+  }
+  return %0, %1 : tensor<4xf32>, tensor<4xf32>
+}
+
+// An attribute makes another kernel.
+// CHECK-LABEL: func.func @h
+// CHECK-NEXT: call @[[R0:reduce_[0-9a-f]+]](
+// CHECK-NOT: call @[[R0]](
+// CHECK: return
+func.func @h(%x: tensor<4x4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
+  %0 = graph.fusion(%x) : (tensor<4x4xf32>) -> tensor<4xf32> {
+  ^bb0(%a: tensor<4x4xf32>):
+    %s = graph.reduce sum, %a, dims = [0] : (tensor<4x4xf32>) -> tensor<4xf32>
+    graph.yield %s : tensor<4xf32>
+  }
+  %1 = graph.fusion(%x) : (tensor<4x4xf32>) -> tensor<4xf32> {
+  ^bb0(%a: tensor<4x4xf32>):
+    %s = graph.reduce sum, %a, dims = [1] : (tensor<4x4xf32>) -> tensor<4xf32>
     graph.yield %s : tensor<4xf32>
   }
   return %0, %1 : tensor<4xf32>, tensor<4xf32>
