@@ -5,6 +5,7 @@
 #include "test/runtime/support/TestProgram.h"
 
 #include <catch2/catch.hpp>
+#include <cstddef>
 #include <cstring>
 #include <functional>
 #include <random>
@@ -269,4 +270,22 @@ TEST_CASE("random damage under right hashes crashes nothing") {
   // Damage of names and numbers may be harmless, most is not.
   CHECK(accepted > 100);
   CHECK(refused > 5000);
+}
+
+TEST_CASE("random sizes in the header, under a right hash, crash nothing") {
+  const std::vector<std::byte> original = makeTestProgram().finish();
+  std::mt19937 random(8);
+  int refused = 0;
+  for (int round = 0; round < 2000; ++round) {
+    std::vector<std::byte> file = original;
+    size_t field = 12 + 4 * (random() % 9); // from headerSize up to the content hash
+    uint32_t value = random() % 2 ? random() : random() % (2 * uint32_t(file.size()));
+    std::memcpy(&file[field], &value, sizeof(value));
+    if (std::memcmp(file.data(), original.data(), 64) == 0)
+      continue;
+    uint64_t hash = hash64(std::span(file).first(offsetof(ArtifactHeader, headerHash)));
+    std::memcpy(&file[offsetof(ArtifactHeader, headerHash)], &hash, sizeof(hash));
+    refused += !readArtifact(file).ok();
+  }
+  CHECK(refused > 1800); // a few bytes more or less of metadata may do no harm
 }
