@@ -122,8 +122,8 @@ TEST_CASE("instructions get operands of the right number and size") {
   CHECK_THAT(instruction(1, [](auto &i) { i = {fb::Opcode::launch, 2, 2, 2, 1, 2, 0}; }), Contains("location that is not there"));
   CHECK(instruction(1, [](auto &i) { i = {fb::Opcode::launch, 2, 2, 2, 1, kNoLocation, 0}; }) == "");
   CHECK_THAT(instruction(1, [](auto &i) { i = {fb::Opcode(5), 2, 2, 2, 1, 0, 0}; }), Contains("unknown operation"));
-  CHECK_THAT(instruction(5, [](auto &i) { i = {fb::Opcode::gemm, 1, 11, 2, 1, 0, 0}; }), Contains("product that is not there"));
-  CHECK_THAT(instruction(5, [](auto &i) { i = {fb::Opcode::gemm, 0, 11, 1, 1, 0, 0}; }), Contains("two inputs and one output"));
+  CHECK_THAT(instruction(5, [](auto &i) { i = {fb::Opcode::gemm, 1, 12, 2, 1, 0, 0}; }), Contains("product that is not there"));
+  CHECK_THAT(instruction(5, [](auto &i) { i = {fb::Opcode::gemm, 0, 12, 1, 1, 0, 0}; }), Contains("two inputs and one output"));
   CHECK_THAT(instruction(4, [](auto &i) { i = {fb::Opcode::copy, 0, 0, 1, 1, 0, 0}; }), Contains("different sizes"));
   CHECK_THAT(instruction(4, [](auto &i) { i = {fb::Opcode::copy, 0, 0, 2, 1, 0, 0}; }), Contains("one input and one output"));
   CHECK_THAT(instruction(0, [](auto &i) { i = {fb::Opcode::scalars, 1, 0, 1, 1, 0, 0}; }), Contains("scalar program that is not there"));

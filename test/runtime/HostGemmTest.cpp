@@ -123,4 +123,18 @@ TEST_CASE("cuts depend on the shape and cover it") {
   CHECK(cutGemm(16, 16, 16).panels == 1);
 }
 
+TEST_CASE("rows of a large product have the bits of a small product of them") {
+  // BLIS takes another path for small products, unless told not to.
+  constexpr int64_t m = 600, n = 260, k = 300, part = 20;
+  auto a = randomValues<float>(m * k, 1), b = randomValues<float>(k * n, 2);
+  std::vector<float> whole(m * n), rows(part * n);
+  ThreadPool pool(1);
+  REQUIRE(hostGemm(problemOf(m, n, k, {"NN", false, false, false}, 1), a.data(), b.data(), whole.data(), pool).ok());
+  for (int64_t row : {int64_t(0), int64_t(97), m - part}) {
+    GemmProblem p = problemOf(part, n, k, {"NN", false, false, false}, 1);
+    REQUIRE(hostGemm(p, a.data() + row * k, b.data(), rows.data(), pool).ok());
+    CHECK(std::memcmp(rows.data(), whole.data() + row * n, rows.size() * sizeof(float)) == 0);
+  }
+}
+
 TEST_CASE("BLIS gives the same bits for cut products here") { CHECK(checkGemmSplits()); }

@@ -93,7 +93,7 @@ std::unique_ptr<fb::BlockT> stepBlock() {
   add(*block, Opcode::launch, 2, {0, 2}, {5});
   add(*block, Opcode::call, 0, {0}, {7}, 2 * kBytes);
   add(*block, Opcode::call, 0, {7}, {8}, 2 * kBytes);
-  add(*block, Opcode::copy, 0, {8}, {7});
+  add(*block, Opcode::launch, 0, {7, 7}, {7}); // t outlives the call
   add(*block, Opcode::gemm, 0, {7, 9}, {8});
   add(*block, Opcode::launch, 1, {8, 6}, {3});
   add(*block, Opcode::launch, 3, {1}, {4});

@@ -6,7 +6,8 @@
 //   entry step(state.w donated, state.count donated, x i32[4] in [0, 64)) -> state.w, state.count, loss, rate
 //     scalars:  rate = 1 / (count + 1)
 //     loss   =  Σ w[x[i]]                    (before the update)
-//     call twice @double:  t = w + w         (through its own frame)
+//     call twice @double:  t = w + w, p = t + t  (through its own frame)
+//     add:      t = t + t
 //     gemm:     p = t · C                    (C: constant, twice the identity)
 //     scale:    w = p · rate                 (in place of the donated w)
 //     count  =  count + 1
