@@ -12,13 +12,15 @@ bool minigptc::graph::hasCotangent(Type type) {
 void Dependence::forEachEdge(Operation &op, function_ref<void(OpResult, OpOperand &)> visit) {
   auto call = dyn_cast<func::CallOp>(op);
   func::FuncOp callee = call ? lookup(call) : nullptr;
-  ArrayRef<BitVector> summary = callee ? ofResults(callee) : ArrayRef<BitVector>();
+  // Of a function without a body nothing is known: everything may depend.
+  bool isKnown = callee && !callee.isDeclaration();
+  ArrayRef<BitVector> summary = isKnown ? ofResults(callee) : ArrayRef<BitVector>();
   for (OpResult result : op.getResults()) {
     if (!hasCotangent(result.getType()))
       continue;
     for (OpOperand &operand : op.getOpOperands())
       if (hasCotangent(operand.get().getType()) &&
-          (!callee || summary[result.getResultNumber()][operand.getOperandNumber()]))
+          (!isKnown || summary[result.getResultNumber()][operand.getOperandNumber()]))
         visit(result, operand);
   }
 }

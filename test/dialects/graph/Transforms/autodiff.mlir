@@ -133,3 +133,17 @@ func.func @no_derivative(%x: tensor<f32>) -> tensor<f32> {
   %0:2 = graph.vjp @host(%x) cotangents(%x) wrt [0] : (tensor<f32>), (tensor<f32>) -> (tensor<f32>, tensor<f32>)
   return %0#1 : tensor<f32>
 }
+
+// -----
+
+// expected-error @+1 {{a function of one block is needed to differentiate elsewhere}}
+func.func private @elsewhere(%x: tensor<f32>) -> tensor<f32>
+func.func private @calls_elsewhere(%x: tensor<f32>) -> tensor<f32> {
+  %0 = call @elsewhere(%x) : (tensor<f32>) -> tensor<f32>
+  return %0 : tensor<f32>
+}
+func.func @no_body(%x: tensor<f32>) -> tensor<f32> {
+  // expected-note @+1 {{needed for the gradient asked for here}}
+  %0:2 = graph.vjp @calls_elsewhere(%x) cotangents(%x) wrt [0] : (tensor<f32>), (tensor<f32>) -> (tensor<f32>, tensor<f32>)
+  return %0#1 : tensor<f32>
+}
