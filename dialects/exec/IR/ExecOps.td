@@ -64,6 +64,22 @@ def Exec_LaunchOp : Exec_Op<"launch", [AttrSizedOperandSegments, DeclareOpInterf
     `kernel` is a function marked `exec.kernel` with graph ops: its arguments are
     the inputs' values, its results are written to the outputs. An output may be
     an input's buffer only where the kernel reads each element before it writes it.
+
+    ```mlir
+    %t = exec.frame 64 : memref<4xf32>
+    ```
+
+    ```mlir
+    %c = exec.constant dense<1.0> : tensor<4xf32> : memref<4xf32>
+    ```
+
+    ```mlir
+    %v = exec.view %t : memref<4xf32> to memref<2x2xf32>
+    ```
+
+    ```mlir
+    exec.launch @kernel ins(%x : memref<4xf32>) outs(%y : memref<4xf32>)
+    ```
   }];
   let arguments = (ins FlatSymbolRefAttr:$kernel, Variadic<AnyMemRef>:$inputs, Variadic<AnyMemRef>:$outputs);
   let assemblyFormat = "$kernel `ins` `(` ($inputs^ `:` type($inputs))? `)` `outs` `(` $outputs `:` type($outputs) `)` attr-dict";
@@ -75,6 +91,11 @@ def Exec_GemmOp : Exec_Op<"gemm"> {
     Over `batch` = [B0, B1, …] (may be empty), C[m, n] (M×N) gets A[m, k]·B[k, n].
     An element of an operand is at Σ batch index · batch stride + row · strides[0]
     + column · strides[1], in elements. Operands are f32 or f64.
+
+    ```mlir
+    exec.gemm %a [4, 1] [12] x %b [5, 1] [20] into %c [5, 1] [15] m = 3 n = 5 k = 4 batch = [2]
+        : memref<2x3x4xf32>, memref<2x4x5xf32>, memref<2x3x5xf32>
+    ```
   }];
   let arguments = (ins AnyMemRef:$lhs, AnyMemRef:$rhs, AnyMemRef:$out,
       I64Attr:$m, I64Attr:$n, I64Attr:$k, DenseI64ArrayAttr:$batch,
@@ -100,6 +121,14 @@ def Exec_ScalarsOp : Exec_Op<"scalars", [AttrSizedOperandSegments, DeclareOpInte
   let description = [{
     `program` is a function marked `graph.host`. Inputs are scalar buffers that
     the host reads before the step, outputs scalar buffers that it writes.
+
+    ```mlir
+    exec.call @layer ins(%x : memref<4xf32>) outs(%y : memref<4xf32>) frame 128
+    ```
+
+    ```mlir
+    exec.scalars @schedule ins(%n : memref<i64>) outs(%rate : memref<f32>)
+    ```
   }];
   let arguments = (ins FlatSymbolRefAttr:$program, Variadic<AnyMemRef>:$inputs, Variadic<AnyMemRef>:$outputs);
   let assemblyFormat = "$program `ins` `(` ($inputs^ `:` type($inputs))? `)` `outs` `(` $outputs `:` type($outputs) `)` attr-dict";
@@ -107,6 +136,11 @@ def Exec_ScalarsOp : Exec_Op<"scalars", [AttrSizedOperandSegments, DeclareOpInte
 
 def Exec_CopyOp : Exec_Op<"copy"> {
   let summary = "copies a buffer";
+  let description = [{
+    ```mlir
+    exec.copy %x to %y : memref<4xf32>, memref<4xf32>
+    ```
+  }];
   let arguments = (ins AnyMemRef:$source, AnyMemRef:$target);
   let assemblyFormat = "$source `to` $target attr-dict `:` type($source) `,` type($target)";
   let hasVerifier = 1;

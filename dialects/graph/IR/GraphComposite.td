@@ -12,6 +12,7 @@ include "dialects/graph/IR/GraphBase.td"
 class Graph_Activation<string mnemonic, string what>
     : Graph_PureOp<mnemonic, [Graph_SameTypes, Graph_Decomposable, Graph_Differentiable]> {
   let summary = what;
+  let description = "\n```mlir\n%y = graph." # mnemonic # " %x : tensor<2x3xf32>\n```\n";
   let arguments = (ins Graph_FloatTensor:$operand);
   let results = (outs Graph_FloatTensor:$result);
   let assemblyFormat = "$operand attr-dict `:` type($operand)";
@@ -25,7 +26,13 @@ def Graph_GeluOp : Graph_Activation<"gelu", "x · Φ(x), exact (erf) or by tanh"
 
 def Graph_SoftmaxOp : Graph_PureOp<"softmax", [Graph_SameTypes, Graph_Decomposable, Graph_Differentiable]> {
   let summary = "e^(x - max) normalised along a dimension";
-  let description = [{ A slice that is -inf everywhere gives zeros. }];
+  let description = [{
+    A slice that is -inf everywhere gives zeros.
+
+    ```mlir
+    %y = graph.softmax %x, dim = 1 : tensor<2x3xf32>
+    ```
+  }];
   let arguments = (ins Graph_FloatTensor:$operand, I64Attr:$dim);
   let results = (outs Graph_FloatTensor:$result);
   let assemblyFormat = "$operand `,` `dim` `=` $dim attr-dict `:` type($operand)";
@@ -35,7 +42,13 @@ def Graph_SoftmaxOp : Graph_PureOp<"softmax", [Graph_SameTypes, Graph_Decomposab
 
 def Graph_LayerNormOp : Graph_PureOp<"layer_norm", [Graph_Decomposable, Graph_Differentiable, Graph_Infer]> {
   let summary = "(x - mean) / sqrt(var + epsilon) · scale + bias over the last dimension";
-  let description = [{ The variance is two-pass: mean((x - mean)²), not E[x²] - E[x]². }];
+  let description = [{
+    The variance is two-pass: mean((x - mean)²), not E[x²] - E[x]².
+
+    ```mlir
+    %y = graph.layer_norm %x, %scale, %bias epsilon = 1.0e-6 : tensor<2x3xf32>, tensor<3xf32>, tensor<3xf32>
+    ```
+  }];
   let arguments = (ins Graph_FloatTensor:$operand, Graph_FloatTensor:$scale, Graph_FloatTensor:$bias, F64Attr:$epsilon);
   let results = (outs Graph_FloatTensor:$result);
   let assemblyFormat = "$operand `,` $scale `,` $bias `epsilon` `=` $epsilon attr-dict `:` type($operand) `,` type($scale) `,` type($bias)";
@@ -44,6 +57,11 @@ def Graph_LayerNormOp : Graph_PureOp<"layer_norm", [Graph_Decomposable, Graph_Di
 
 def Graph_RmsNormOp : Graph_PureOp<"rms_norm", [Graph_Decomposable, Graph_Differentiable, Graph_Infer]> {
   let summary = "x / sqrt(mean(x²) + epsilon) · scale over the last dimension";
+  let description = [{
+    ```mlir
+    %y = graph.rms_norm %x, %scale epsilon = 1.0e-5 : tensor<2x3xf32>, tensor<3xf32>
+    ```
+  }];
   let arguments = (ins Graph_FloatTensor:$operand, Graph_FloatTensor:$scale, F64Attr:$epsilon);
   let results = (outs Graph_FloatTensor:$result);
   let assemblyFormat = "$operand `,` $scale `epsilon` `=` $epsilon attr-dict `:` type($operand) `,` type($scale)";
@@ -57,6 +75,10 @@ def Graph_RopeOp : Graph_PureOp<"rope", [Graph_Decomposable, Graph_Differentiabl
     a sin + b cos), the angle being positions[s] · theta^(-2i/D), in f32. D is
     even; positions is i32 [S]. `inverse` turns the other way: it is the
     transposed rotation, hence the vjp.
+
+    ```mlir
+    %y = graph.rope %x, %positions theta = 1.0e4 : tensor<2x3x4x6xf32>, tensor<3xi32>
+    ```
   }];
   let arguments = (ins Graph_FloatTensor:$operand, StaticShapeTensorOf<[I32]>:$positions, F64Attr:$theta,
                        UnitAttr:$inverse);
@@ -101,6 +123,11 @@ def Graph_AttentionOp : Graph_AttentionLikeOp<"attention", [Graph_Differentiable
     attends to keys t ≤ position, `sliding_window` to position - window < t ≤
     position. `mask` (i1, [B or 1, H or 1, S, T], true = attend) and equal
     segment ids ([B, S], [B, T]) restrict further.
+
+    ```mlir
+    %y, %lse = graph.attention %q, %k, %v scale = 0.5 kind = causal
+        : tensor<2x3x4x8xf32>, tensor<2x3x2x8xf32>, tensor<2x3x2x8xf32> -> tensor<2x3x4x8xf32>, tensor<2x4x3xf32>
+    ```
   }];
   let assemblyFormat = !strconcat("$query `,` $key `,` $value ", Graph_AttentionTail,
       " `:` type($query) `,` type($key) `,` type($value) `->` type(results)");
@@ -114,6 +141,12 @@ def Graph_AttentionGradOp : Graph_AttentionLikeOp<"attention_grad", [AllTypesMat
   let description = [{
     Recomputes the probabilities from the log-sum-exp, so that no [S, T] matrix
     is saved (Dao et al., "FlashAttention", 2022, algorithm 4).
+
+    ```mlir
+    %dq, %dk, %dv = graph.attention_grad %q, %k, %v, %y, %lse, %dy scale = 0.5 kind = causal
+        : tensor<2x3x4x8xf32>, tensor<2x3x2x8xf32>, tensor<2x3x2x8xf32>, tensor<2x3x4x8xf32>, tensor<2x4x3xf32>
+        -> tensor<2x3x4x8xf32>, tensor<2x3x2x8xf32>, tensor<2x3x2x8xf32>
+    ```
   }];
   let assemblyFormat = !strconcat("$query `,` $key `,` $value `,` $result `,` $logSumExp `,` $cotangent ", Graph_AttentionTail,
       " `:` type($query) `,` type($key) `,` type($value) `,` type($result) `,` type($logSumExp) `->` type(results)");
@@ -125,6 +158,10 @@ def Graph_EmbeddingOp : Graph_PureOp<"embedding", [Graph_Decomposable, Graph_Dif
     table [V, D], ids [...] give [..., D]. An id outside [0, V) is an error: the
     interpreter reports it, and compiled programs have the ids checked on the
     host, before the step (see `graph.index_bound`).
+
+    ```mlir
+    %rows = graph.embedding %table, %ids : (tensor<10x4xf32>, tensor<2x3xi32>) -> tensor<2x3x4xf32>
+    ```
   }];
   let arguments = (ins Graph_FloatTensor:$table, Graph_IndexTensor:$ids);
   let results = (outs Graph_FloatTensor:$result);
@@ -137,6 +174,10 @@ def Graph_SoftmaxCrossEntropyOp : Graph_PureOp<"softmax_cross_entropy", [Graph_D
   let description = [{
     logits [..., V], targets [...] give f32 [...] (f64 for f64). A position whose
     target is `ignoreIndex` gives 0 and has no gradient.
+
+    ```mlir
+    %loss = graph.softmax_cross_entropy %logits, %targets ignore -100 : (tensor<2x10xf32>, tensor<2xi32>) -> tensor<2xf32>
+    ```
   }];
   let arguments = (ins Graph_FloatTensor:$logits, Graph_IndexTensor:$targets, OptionalAttr<I64Attr>:$ignoreIndex);
   let results = (outs Graph_FloatTensor:$result);
@@ -149,6 +190,10 @@ def Graph_DropoutOp : Graph_PureOp<"dropout", [Graph_Decomposable, Graph_Differe
   let description = [{
     An element stays where its `random_bits` ≥ round(rate · 2^32). The mask is a
     function of the key, so the vjp is this op on the cotangent with the same key.
+
+    ```mlir
+    %y = graph.dropout %x, %key rate = 0.1 : tensor<4xf32>
+    ```
   }];
   let arguments = (ins Graph_FloatTensor:$operand, Graph_Key:$key, F64Attr:$rate);
   let results = (outs Graph_FloatTensor:$result);
@@ -162,6 +207,13 @@ def Graph_AdamWUpdateOp : Graph_PureOp<"adamw_update", [Graph_Decomposable, Grap
     p' = p - lr · ((m'/c1) / (√(v'/c2) + ε) + wd · p), with the scalars
     c1 = 1 - b1^t, c2 = 1 - b2^t given by the host (Loshchilov and Hutter,
     "Decoupled weight decay regularization", 2019).
+
+    ```mlir
+    %p1, %m1, %v1 = graph.adamw_update %p, %g, %m, %v, %rate, %c1, %c2
+        {beta1 = 0.9, beta2 = 0.95, epsilon = 1.0e-8, weightDecay = 0.1}
+        : (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<f32>, tensor<f32>, tensor<f32>)
+        -> (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>)
+    ```
   }];
   let arguments = (ins Graph_FloatTensor:$param, Graph_FloatTensor:$grad, Graph_FloatTensor:$m, Graph_FloatTensor:$v,
       Graph_FloatTensor:$learningRate, Graph_FloatTensor:$correction1, Graph_FloatTensor:$correction2,

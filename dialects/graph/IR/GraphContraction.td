@@ -11,6 +11,10 @@ def Graph_ReduceOp : Graph_PureOp<"reduce", [Graph_Differentiable, Graph_Infer]>
     all the two models need, and a word has a derivative and a sharding rule.
     An empty reduction gives the neutral element. bf16 and f16 sums accumulate
     in f32. `any` and `all` are for i1.
+
+    ```mlir
+    %y = graph.reduce sum, %x, dims = [0] : (tensor<2x3xf32>) -> tensor<3xf32>
+    ```
   }];
   let arguments = (ins Graph_ReduceKindAttr:$kind, Graph_Tensor:$operand, DenseI64ArrayAttr:$dims);
   let results = (outs Graph_Tensor:$result);
@@ -25,6 +29,11 @@ def Graph_DotGeneralOp : Graph_PureOp<"dot_general", [Graph_Differentiable, Grap
   let description = [{
     Result dimensions: batching dims in their order, then the other dims of lhs,
     then the other dims of rhs. bf16 and f16 accumulate in f32.
+
+    ```mlir
+    %z = graph.dot_general %x, %y, batching_dims = [0] x [0], contracting_dims = [2] x [1]
+        : (tensor<8x2x3xf32>, tensor<8x3x5xf32>) -> tensor<8x2x5xf32>
+    ```
   }];
   let arguments = (ins Graph_NumTensor:$lhs, Graph_NumTensor:$rhs,
       DenseI64ArrayAttr:$lhsBatch, DenseI64ArrayAttr:$rhsBatch,
@@ -46,6 +55,10 @@ def Graph_GatherOp : Graph_PureOp<"gather", [Graph_Differentiable, Graph_Infer]>
     slices are whole. The last dimension of `indices` has size `dims.size()`;
     result dimensions: the others of `indices`, then those of the operand that
     are not in `dims`. Indices are clamped into range.
+
+    ```mlir
+    %rows = graph.gather %table[%ids] dims = [0] : (tensor<10x4xf32>, tensor<7x1xi32>) -> tensor<7x4xf32>
+    ```
   }];
   let arguments = (ins Graph_Tensor:$operand, Graph_IndexTensor:$indices, DenseI64ArrayAttr:$dims);
   let results = (outs Graph_Tensor:$result);
@@ -59,6 +72,11 @@ def Graph_ScatterOp : Graph_PureOp<"scatter", [Graph_Differentiable, Graph_Infer
     The counterpart of `gather`, with its `dims`: slices of `updates` are combined
     into the operand in row-major order of `indices`. An index out of range drops
     its slice. `update` with a repeated index keeps the last slice.
+
+    ```mlir
+    %sum = graph.scatter add, %table[%ids], %rows dims = [0]
+        : (tensor<10x4xf32>, tensor<7x1xi32>, tensor<7x4xf32>) -> tensor<10x4xf32>
+    ```
   }];
   let arguments = (ins Graph_ScatterKindAttr:$kind, Graph_Tensor:$operand, Graph_IndexTensor:$indices,
                        Graph_Tensor:$updates, DenseI64ArrayAttr:$dims);

@@ -4,9 +4,16 @@
 
 include "dialects/graph/IR/GraphBase.td"
 
+/// The element type of an op's example.
+class Graph_Example<Type type> {
+  string shape = !cond(!eq(type, Graph_LogicalTensor) : "tensor<4xi1>", !eq(type, Graph_IntTensor) : "tensor<4xui32>",
+                       true : "tensor<2x3xf32>");
+}
+
 class Graph_UnaryOp<string mnemonic, Type type, string what, list<Trait> traits = []>
     : Graph_PureOp<mnemonic, !listconcat([Graph_SameTypes], traits)> {
   let summary = what;
+  let description = "\n```mlir\n%y = graph." # mnemonic # " %x : " # Graph_Example<type>.shape # "\n```\n";
   let arguments = (ins type:$operand);
   let results = (outs type:$result);
   let assemblyFormat = "$operand attr-dict `:` type($operand)";
@@ -15,6 +22,7 @@ class Graph_UnaryOp<string mnemonic, Type type, string what, list<Trait> traits 
 class Graph_BinaryOp<string mnemonic, Type type, string what, list<Trait> traits = []>
     : Graph_PureOp<mnemonic, !listconcat([Graph_SameTypes], traits)> {
   let summary = what;
+  let description = "\n```mlir\n%z = graph." # mnemonic # " %x, %y : " # Graph_Example<type>.shape # "\n```\n";
   let arguments = (ins type:$lhs, type:$rhs);
   let results = (outs type:$result);
   let assemblyFormat = "$lhs `,` $rhs attr-dict `:` type($lhs)";
@@ -63,7 +71,13 @@ def Graph_ShiftRightArithmeticOp : Graph_BinaryOp<"shift_right_arithmetic", Grap
 
 def Graph_CompareOp : Graph_PureOp<"compare", [Graph_Infer]> {
   let summary = "elementwise comparison";
-  let description = [{ Any comparison with NaN is false, but for `NE`. }];
+  let description = [{
+    Any comparison with NaN is false, but for `NE`.
+
+    ```mlir
+    %p = graph.compare LT, %x, %y : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xi1>
+    ```
+  }];
   let arguments = (ins Graph_CompareDirectionAttr:$direction, Graph_Tensor:$lhs, Graph_Tensor:$rhs);
   let results = (outs Graph_PredTensor:$result);
   let assemblyFormat = "custom<Keyword>($direction) `,` $lhs `,` $rhs attr-dict `:` functional-type(operands, results)";
@@ -72,6 +86,11 @@ def Graph_CompareOp : Graph_PureOp<"compare", [Graph_Infer]> {
 
 def Graph_IsFiniteOp : Graph_PureOp<"is_finite", [Graph_Infer]> {
   let summary = "neither infinite nor NaN";
+  let description = [{
+    ```mlir
+    %p = graph.is_finite %x : (tensor<4xf32>) -> tensor<4xi1>
+    ```
+  }];
   let arguments = (ins Graph_FloatTensor:$operand);
   let results = (outs Graph_PredTensor:$result);
   let assemblyFormat = "$operand attr-dict `:` functional-type(operands, results)";
@@ -79,7 +98,13 @@ def Graph_IsFiniteOp : Graph_PureOp<"is_finite", [Graph_Infer]> {
 
 def Graph_SelectOp : Graph_PureOp<"select", [AllTypesMatch<["onTrue", "onFalse"]>, Graph_Differentiable, Graph_Infer]> {
   let summary = "pred ? onTrue : onFalse, elementwise";
-  let description = [{ `pred` has the shape of the branches, or is a scalar that chooses for all elements. }];
+  let description = [{
+    `pred` has the shape of the branches, or is a scalar that chooses for all elements.
+
+    ```mlir
+    %z = graph.select %p, %x, %y : tensor<4xi1>, tensor<4xf32>
+    ```
+  }];
   let arguments = (ins Graph_PredTensor:$pred, Graph_Tensor:$onTrue, Graph_Tensor:$onFalse);
   let results = (outs Graph_Tensor:$result);
   let assemblyFormat = "$pred `,` $onTrue `,` $onFalse attr-dict `:` type($pred) `,` type($onTrue)";
@@ -88,6 +113,11 @@ def Graph_SelectOp : Graph_PureOp<"select", [AllTypesMatch<["onTrue", "onFalse"]
 
 def Graph_ClampOp : Graph_PureOp<"clamp", [Graph_SameTypes, Graph_Decomposable, Graph_Differentiable]> {
   let summary = "min(max(operand, low), high)";
+  let description = [{
+    ```mlir
+    %y = graph.clamp %low, %x, %high : tensor<4xf32>
+    ```
+  }];
   let arguments = (ins Graph_NumTensor:$low, Graph_NumTensor:$operand, Graph_NumTensor:$high);
   let results = (outs Graph_NumTensor:$result);
   let assemblyFormat = "$low `,` $operand `,` $high attr-dict `:` type($operand)";
@@ -98,6 +128,10 @@ def Graph_ConvertOp : Graph_PureOp<"convert", [SameOperandsAndResultShape, Graph
   let description = [{
     Float to integer truncates towards zero and saturates (NaN gives 0); to i1,
     nonzero is true. Float to a narrower float rounds to nearest even.
+
+    ```mlir
+    %y = graph.convert %x : (tensor<4xf32>) -> tensor<4xbf16>
+    ```
   }];
   let arguments = (ins Graph_Tensor:$operand);
   let results = (outs Graph_Tensor:$result);
@@ -107,6 +141,11 @@ def Graph_ConvertOp : Graph_PureOp<"convert", [SameOperandsAndResultShape, Graph
 
 def Graph_BitcastConvertOp : Graph_PureOp<"bitcast_convert", [SameOperandsAndResultShape]> {
   let summary = "the same bits under another element type of equal width";
+  let description = [{
+    ```mlir
+    %bits = graph.bitcast_convert %x : (tensor<4xf32>) -> tensor<4xui32>
+    ```
+  }];
   let arguments = (ins Graph_Tensor:$operand);
   let results = (outs Graph_Tensor:$result);
   let assemblyFormat = "$operand attr-dict `:` functional-type(operands, results)";

@@ -16,6 +16,10 @@ def Graph_FoldInOp : Graph_PureOp<"fold_in"> {
     The first two words of philox(key, counter = (low(data), high(data), 0,
     0x464f4c44)), the last word ("FOLD") keeping these draws apart from those of
     `random_bits`. `data` is a scalar, zero-extended to 64 bits.
+
+    ```mlir
+    %layer_key = graph.fold_in %key, %layer : tensor<i32>
+    ```
   }];
   let arguments = (ins Graph_Key:$key, Graph_IntTensor:$data);
   let results = (outs Graph_Key:$result);
@@ -31,6 +35,10 @@ def Graph_RandomBitsOp : Graph_PureOp<"random_bits"> {
     tensor of `globalShape`. With L the row-major 64-bit index of an element in
     the global tensor: word L mod 4 of philox(key, counter = (low(L/4),
     high(L/4), 0, 0)).
+
+    ```mlir
+    %bits = graph.random_bits %key at %offsets of [8, 6] : tensor<2xi64> -> tensor<4x6xui32>
+    ```
   }];
   let arguments = (ins Graph_Key:$key, StaticShapeTensorOf<[I64]>:$offsets, DenseI64ArrayAttr:$globalShape);
   let results = (outs StaticShapeTensorOf<[UI32]>:$result);
@@ -48,19 +56,34 @@ class Graph_RandomOp<string mnemonic, string what> : Graph_PureOp<mnemonic, [Gra
 }
 
 def Graph_RandomUniformOp : Graph_RandomOp<"random_uniform", "uniform in [0, 1)"> {
-  let description = [{ (bits >> 8) · 2^-24 in f32, then converted to the result's type. }];
+  let description = [{
+    (bits >> 8) · 2^-24 in f32, then converted to the result's type (where the
+    largest may round up to 1 in bf16 and f16).
+
+    ```mlir
+    %x = graph.random_uniform %key : tensor<4xf32>
+    ```
+  }];
 }
 def Graph_RandomNormalOp : Graph_RandomOp<"random_normal", "standard normal"> {
   let description = [{
     √2 · erfinv(2u - 1) with u = ((bits >> 9) + 0.5) · 2^-23, in f32; erfinv by
     Giles' polynomials ("Approximating the erfinv function", 2010).
+
+    ```mlir
+    %x = graph.random_normal %key : tensor<4xf32>
+    ```
   }];
 }
 def Graph_RandomTruncatedNormalOp : Graph_RandomOp<"random_truncated_normal", "standard normal, truncated to [low, high]"> {
   let description = [{
     The inverse of the truncated distribution: √2 · erfinv(a + u · (b - a)) with
     a = erf(low/√2), b = erf(high/√2), clamped to [low, high]; u as in
-    `random_normal`.
+    `random_normal`. erfinv's argument is kept within ±(1 - 2^-24).
+
+    ```mlir
+    %x = graph.random_truncated_normal %key {low = -3.0, high = 3.0} : tensor<4xf32>
+    ```
   }];
   let arguments = (ins Graph_Key:$key, F64Attr:$low, F64Attr:$high);
   let hasVerifier = 1;

@@ -37,6 +37,10 @@ def Graph_HostCallOp : Graph_Op<"host_call", [Pure,
     outside (the number of updates done); they are converted to f64, the results
     to the element types of this op's results. The runtime evaluates the
     function in f64, so that no schedule is compiled into a kernel.
+
+    ```mlir
+    %rate = graph.host_call @schedule(%count) : (tensor<i64>) -> tensor<f32>
+    ```
   }];
   let arguments = (ins FlatSymbolRefAttr:$callee, Variadic<Graph_NumTensor>:$inputs);
   let results = (outs Variadic<Graph_FloatTensor>:$outputs);
@@ -49,6 +53,14 @@ def Graph_FusionOp : Graph_Op<"fusion", [Pure, IsolatedFromAbove, SingleBlock]> 
     The region's arguments are the inputs; it holds fusible graph ops and ends in
     `graph.yield`. The op of the stage `fuse`; `--graph-outline-kernels` turns
     equal fusions into calls of one function marked `exec.kernel`.
+
+    ```mlir
+    %y = graph.fusion(%x) : (tensor<4xf32>) -> tensor<4xf32> {
+    ^bb0(%a: tensor<4xf32>):
+      %b = graph.negate %a : tensor<4xf32>
+      graph.yield %b : tensor<4xf32>
+    }
+    ```
   }];
   let arguments = (ins Variadic<Graph_Tensor>:$inputs);
   let results = (outs Variadic<Graph_Tensor>:$outputs);
