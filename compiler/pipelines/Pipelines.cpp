@@ -82,10 +82,11 @@ FailureOr<Stage> minigptc::getStage(ModuleOp module, Stage to) {
   auto attribute = module->getAttrOfType<StringAttr>(kStageAttr);
   std::optional<Stage> stage = attribute ? parseStage(attribute.getValue()) : Stage::trace;
   if (!stage)
-    return module.emitError() << "is in stage " << attribute << ", which is none of " << stageNames();
+    return emitError(module.getLoc()) << "the module is in stage " << attribute << ", which is none of "
+                                      << stageNames();
   if (*stage > to)
-    return module.emitError() << "is in stage " << nameOf(*stage) << " already; there is no way back to "
-                              << nameOf(to);
+    return emitError(module.getLoc()) << "the module is in stage " << nameOf(*stage)
+                                      << " already; there is no way back to " << nameOf(to);
   return *stage;
 }
 
