@@ -3,9 +3,9 @@
 
 #include "dialects/exec/IR/Exec.h"
 #include "dialects/graph/IR/Graph.h"
+#include "mlir/Pass/PassRegistry.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
-#include "mlir/Pass/PassRegistry.h"
 
 #include <mutex>
 
@@ -26,7 +26,8 @@ constexpr StageInfo kStages[] = {
      "graph-inline,graph-simplify-functions,graph-autodiff,graph-inline,graph-simplify-functions"},
     {Stage::step, "step", "func.func(canonicalize,cse),graph-simplify-functions"},
     {Stage::fuse, "fuse",
-     "func.func(graph-decompose,canonicalize,cse,graph-canonicalize-dots,graph-split-reductions,cse,graph-fuse)"},
+     "func.func(graph-decompose,canonicalize,cse,graph-canonicalize-dots,graph-split-reductions,"
+     "cse,graph-fuse)"},
     {Stage::schedule, "schedule", "graph-outline-kernels,func.func(graph-schedule)"},
     {Stage::exec, "exec", "convert-graph-to-exec"},
 };
@@ -50,9 +51,12 @@ struct ToStage : PassWrapper<ToStage, OperationPass<ModuleOp>> {
   explicit ToStage(Stage stage) : stage(stage), argument(("minigptc-to-" + nameOf(stage)).str()) {}
   StringRef getName() const override { return "ToStage"; }
   StringRef getArgument() const override { return argument; }
-  StringRef getDescription() const override { return "all passes from a module's stage to this one"; }
+  StringRef getDescription() const override {
+    return "all passes from a module's stage to this one";
+  }
   void getDependentDialects(DialectRegistry &registry) const override {
-    registry.insert<graph::GraphDialect, exec::ExecDialect, memref::MemRefDialect, func::FuncDialect>();
+    registry
+        .insert<graph::GraphDialect, exec::ExecDialect, memref::MemRefDialect, func::FuncDialect>();
   }
   void runOnOperation() override {
     FailureOr<Stage> from = getStage(getOperation(), stage);
@@ -68,7 +72,8 @@ struct ToStage : PassWrapper<ToStage, OperationPass<ModuleOp>> {
 } // namespace
 
 std::string minigptc::stageNames() {
-  return llvm::join(llvm::map_range(kStages, [](const StageInfo &info) { return info.name; }), ", ");
+  return llvm::join(llvm::map_range(kStages, [](const StageInfo &info) { return info.name; }),
+                    ", ");
 }
 
 std::optional<Stage> minigptc::parseStage(llvm::StringRef name) {
@@ -82,8 +87,8 @@ FailureOr<Stage> minigptc::getStage(ModuleOp module, Stage to) {
   auto attribute = module->getAttrOfType<StringAttr>(kStageAttr);
   std::optional<Stage> stage = attribute ? parseStage(attribute.getValue()) : Stage::trace;
   if (!stage)
-    return emitError(module.getLoc()) << "the module is in stage " << attribute << ", which is none of "
-                                      << stageNames();
+    return emitError(module.getLoc())
+           << "the module is in stage " << attribute << ", which is none of " << stageNames();
   if (*stage > to)
     return emitError(module.getLoc()) << "the module is in stage " << nameOf(*stage)
                                       << " already; there is no way back to " << nameOf(to);
@@ -102,7 +107,8 @@ void minigptc::buildPipeline(OpPassManager &passManager, Stage from, Stage to) {
     if (info.stage <= from || info.stage > to)
       continue;
     if (failed(parsePassPipeline(info.passes, passManager)))
-      llvm::report_fatal_error("the pipeline to stage '" + info.name + "' names a pass that does not exist");
+      llvm::report_fatal_error("the pipeline to stage '" + info.name +
+                               "' names a pass that does not exist");
     passManager.addPass(std::make_unique<MarkStage>(info.stage));
   }
 }

@@ -63,7 +63,8 @@ LogicalResult BufferAssignment::createResults(Operation *op, int64_t time) {
   }
   auto call = dyn_cast<func::CallOp>(op);
   if (!kind && !call)
-    return op->emitOpError("has no instruction; it must be in a kernel (--graph-fuse, --graph-outline-kernels)");
+    return op->emitOpError(
+        "has no instruction; it must be in a kernel (--graph-fuse, --graph-outline-kernels)");
   int64_t begin = time;
   if (kind == graph::InstructionKind::host) {
     begin = -1; // Before the block.
@@ -74,8 +75,8 @@ LogicalResult BufferAssignment::createResults(Operation *op, int64_t time) {
   for (Value result : op->getResults())
     storageOf[result] = add({Kind::frame, 0, bytesOf(result), begin, time});
   if (call)
-    if (CalleeInfo callee = lookup(call); callee.frameSize > 0)
-      callFrames[op] = add({Kind::frame, 0, callee.frameSize, time, time});
+    if (CalleeInfo callee = lookup(call); callee.block && callee.block->frameSize > 0)
+      callFrames[op] = add({Kind::frame, 0, callee.block->frameSize, time, time});
   return success();
 }
 
@@ -87,15 +88,15 @@ LogicalResult BufferAssignment::readDonations() {
       continue;
     int64_t output = donate.getInt();
     if (output < 0 || output >= int64_t(function.getNumResults()))
-      return function.emitOpError() << "donates argument " << input << " to result " << output << " of "
-                                    << function.getNumResults();
+      return function.emitOpError() << "donates argument " << input << " to result " << output
+                                    << " of " << function.getNumResults();
     if (donatedInput[output] >= 0)
-      return function.emitOpError() << "donates arguments " << donatedInput[output] << " and " << input
-                                    << " to the same result " << output;
+      return function.emitOpError() << "donates arguments " << donatedInput[output] << " and "
+                                    << input << " to the same result " << output;
     if (function.getArgumentTypes()[input] != function.getResultTypes()[output])
-      return function.emitOpError() << "donates argument " << input << " of type "
-                                    << function.getArgumentTypes()[input] << " to result " << output << " of type "
-                                    << function.getResultTypes()[output];
+      return function.emitOpError()
+             << "donates argument " << input << " of type " << function.getArgumentTypes()[input]
+             << " to result " << output << " of type " << function.getResultTypes()[output];
     donatedInput[output] = int(input);
   }
   return success();
@@ -114,7 +115,8 @@ void BufferAssignment::assignOutputs() {
     int number = storageOf.lookup(value);
     if (storages[number].kind == Kind::input && donatedInput[output] == int(storages[number].index))
       continue; // It is there already.
-    if (storages[number].kind == Kind::frame && mayWriteOutput(storages[number], value, output)) {
+    if (storages[number].kind == Kind::frame &&
+        (donatedInput[output] < 0 || mayWriteOver(donatedInput[output], storages[number], value))) {
       storages[number].kind = Kind::output;
       storages[number].index = output;
       continue;
@@ -123,10 +125,8 @@ void BufferAssignment::assignOutputs() {
   }
 }
 
-bool BufferAssignment::mayWriteOutput(const Storage &storage, Value value, unsigned output) {
-  int input = donatedInput[output];
-  if (input < 0)
-    return true;
+/// Whether the op that makes a value (in `storage`) may write it over an input.
+bool BufferAssignment::mayWriteOver(int input, const Storage &storage, Value value) const {
   int64_t lastRead = storages[input].end; // Storages of inputs come first, in order.
   if (lastRead < storage.begin)
     return true;
@@ -139,23 +139,41 @@ bool BufferAssignment::mayWriteOutput(const Storage &storage, Value value, unsig
 }
 
 /// Whether an op may write a result over a storage that it reads.
-bool BufferAssignment::overwritesInPlace(Operation *op, Value result, int storage) {
+bool BufferAssignment::overwritesInPlace(Operation *op, Value result, int storage) const {
   auto call = dyn_cast<func::CallOp>(op);
-  func::FuncOp kernel = call ? lookup(call).kernel : func::FuncOp();
-  if (!kernel)
+  if (!call)
     return false;
+  CalleeInfo callee = lookup(call);
+  unsigned number = cast<OpResult>(result).getResultNumber();
   for (auto [i, operand] : llvm::enumerate(op->getOperands()))
     if (storageOf.lookup(operand) == storage &&
-        !inPlace.mayOverwrite(kernel, i, cast<OpResult>(result).getResultNumber()))
+        !(callee.kernel ? inPlace.mayOverwrite(callee.kernel, i, number)
+                        : callee.block->mayOverwrite[number][i]))
       return false;
   return true;
+}
+
+BlockInfo BufferAssignment::getInfo() {
+  BlockInfo info;
+  info.frameSize = frameSize;
+  for (auto [output, value] :
+       llvm::enumerate(function.getBody().front().getTerminator()->getOperands())) {
+    const Storage &storage = storages[storageOf.lookup(value)];
+    bool direct = storage.kind == Kind::output && storage.index == output;
+    auto &row = info.mayOverwrite.emplace_back();
+    for (unsigned input = 0; input < function.getNumArguments(); ++input)
+      row.push_back(direct && storages[input].bytes == storage.bytes &&
+                    mayWriteOver(input, storage, value));
+  }
+  return info;
 }
 
 /// An input that an output overwrites is saved before any copy is made.
 void BufferAssignment::copyAtEnd(Value source, unsigned output) {
   int number = storageOf.lookup(source);
   int temporary = -1;
-  if (storages[number].kind == Kind::input && llvm::is_contained(donatedInput, int(storages[number].index)))
+  if (storages[number].kind == Kind::input &&
+      llvm::is_contained(donatedInput, int(storages[number].index)))
     temporary = add({Kind::frame, 0, storages[number].bytes, endTime, endTime + 1});
   storages[number].end = endTime + 1;
   finalCopies.push_back({source, output, temporary});
@@ -181,9 +199,9 @@ void BufferAssignment::shareDyingInputs() {
       for (Value operand : op.getOperands()) {
         int number = storageOf.lookup(operand);
         int root = rootOf(number);
-        if (storages[number].kind != Kind::frame || storages[number].end != now || storages[root].end != now ||
-            storages[root].bytes != made.bytes || llvm::is_contained(taken, root) ||
-            !overwritesInPlace(&op, result, number))
+        if (storages[number].kind != Kind::frame || storages[number].end != now ||
+            storages[root].end != now || storages[root].bytes != made.bytes ||
+            llvm::is_contained(taken, root) || !overwritesInPlace(&op, result, number))
           continue;
         made.sharedWith = root;
         taken.push_back(root);

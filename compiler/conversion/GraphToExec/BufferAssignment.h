@@ -24,10 +24,18 @@
 
 namespace minigptc {
 
-/// What a call asks its caller for.
-struct CalleeInfo {
-  mlir::func::FuncOp kernel; ///< null if the callee is a block
+/// What a caller must know of a block.
+struct BlockInfo {
   int64_t frameSize = 0;
+  /// [result][argument]: the result may be given the argument's buffer, because
+  /// the block reads nothing of it once it begins to write the result.
+  llvm::SmallVector<llvm::SmallVector<bool>> mayOverwrite;
+};
+
+/// What a call runs: a kernel, or a block.
+struct CalleeInfo {
+  mlir::func::FuncOp kernel;
+  const BlockInfo *block = nullptr;
 };
 
 class BufferAssignment {
@@ -61,6 +69,8 @@ public:
   /// Where the frame of a called block lies; 0 if it has none.
   int64_t getCallFrameOffset(mlir::Operation *call) const;
   int64_t getFrameSize() const { return frameSize; }
+  /// What callers of this function must know.
+  BlockInfo getInfo();
 
 private:
   BufferAssignment(mlir::func::FuncOp function, CalleeLookup lookup, InPlaceAnalysis &inPlace)
@@ -70,8 +80,8 @@ private:
   llvm::LogicalResult createResults(mlir::Operation *op, int64_t time);
   llvm::LogicalResult readDonations();
   void assignOutputs();
-  bool mayWriteOutput(const Storage &storage, mlir::Value value, unsigned output);
-  bool overwritesInPlace(mlir::Operation *op, mlir::Value result, int storage);
+  bool mayWriteOver(int input, const Storage &storage, mlir::Value value) const;
+  bool overwritesInPlace(mlir::Operation *op, mlir::Value result, int storage) const;
   void copyAtEnd(mlir::Value source, unsigned output);
   void shareDyingInputs();
   void planFrame();

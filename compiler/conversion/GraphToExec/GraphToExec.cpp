@@ -31,7 +31,8 @@ bool isHost(Operation *op) {
 /// Emits one block from a function and its buffers.
 class BlockEmitter {
 public:
-  BlockEmitter(func::FuncOp function, const BufferAssignment &buffers, BufferAssignment::CalleeLookup lookup)
+  BlockEmitter(func::FuncOp function, const BufferAssignment &buffers,
+               BufferAssignment::CalleeLookup lookup)
       : function(function), buffers(buffers), lookup(lookup), builder(function.getContext()) {}
 
   LogicalResult emit() {
@@ -64,11 +65,14 @@ private:
       add(type, function.getResultAttrDict(i), terminator->getLoc());
 
     builder.setInsertionPoint(function);
-    bool anyAttrs = llvm::any_of(argumentAttrs, [](Attribute attrs) { return !cast<DictionaryAttr>(attrs).empty(); });
-    auto block = exec::BlockOp::create(
-        builder, function.getLoc(), function.getSymNameAttr(), TypeAttr::get(builder.getFunctionType(types, {})),
-        builder.getI64IntegerAttr(function.getNumArguments()), builder.getI64IntegerAttr(buffers.getFrameSize()),
-        anyAttrs ? builder.getArrayAttr(argumentAttrs) : ArrayAttr(), ArrayAttr());
+    bool anyAttrs = llvm::any_of(
+        argumentAttrs, [](Attribute attrs) { return !cast<DictionaryAttr>(attrs).empty(); });
+    auto block = exec::BlockOp::create(builder, function.getLoc(), function.getSymNameAttr(),
+                                       TypeAttr::get(builder.getFunctionType(types, {})),
+                                       builder.getI64IntegerAttr(function.getNumArguments()),
+                                       builder.getI64IntegerAttr(buffers.getFrameSize()),
+                                       anyAttrs ? builder.getArrayAttr(argumentAttrs) : ArrayAttr(),
+                                       ArrayAttr());
     block->setDiscardableAttrs(function->getDiscardableAttrDictionary());
     Block &body = block.getBody().emplaceBlock();
     body.addArguments(types, locations);
@@ -82,12 +86,13 @@ private:
     if (op->hasTrait<OpTrait::ConstantLike>()) {
       ElementsAttr contents;
       matchPattern(op, m_Constant(&contents));
-      values[op->getResult(0)] =
-          exec::ConstantOp::create(builder, op->getLoc(), getBufferType(op->getResult(0).getType()), contents);
+      values[op->getResult(0)] = exec::ConstantOp::create(
+          builder, op->getLoc(), getBufferType(op->getResult(0).getType()), contents);
       return success();
     }
     if (isView(op)) {
-      values[op->getResult(0)] = view(values[op->getOperand(0)], op->getResult(0).getType(), op->getLoc());
+      values[op->getResult(0)] =
+          view(values[op->getOperand(0)], op->getResult(0).getType(), op->getLoc());
       return success();
     }
     SmallVector<Value> ins, outs;
@@ -106,7 +111,8 @@ private:
     if (lookup(call).kernel)
       exec::LaunchOp::create(builder, call.getLoc(), call.getCalleeAttr(), ins, outs);
     else
-      exec::CallOp::create(builder, call.getLoc(), call.getCallee(), ins, outs, buffers.getCallFrameOffset(call));
+      exec::CallOp::create(builder, call.getLoc(), call.getCallee(), ins, outs,
+                           buffers.getCallFrameOffset(call));
   }
 
   /// The memory into which an op writes a result.
@@ -114,12 +120,14 @@ private:
     const BufferAssignment::Storage &storage = buffers[buffers.getStorage(result)];
     if (storage.kind == BufferAssignment::Kind::output)
       return view(outputs[storage.index], result.getType(), result.getLoc());
-    return exec::FrameOp::create(builder, result.getLoc(), getBufferType(result.getType()), storage.offset);
+    return exec::FrameOp::create(builder, result.getLoc(), getBufferType(result.getType()),
+                                 storage.offset);
   }
 
   Value view(Value buffer, Type tensor, Location loc) {
     MemRefType type = getBufferType(tensor);
-    return buffer.getType() == type ? buffer : Value(exec::ViewOp::create(builder, loc, type, buffer));
+    return buffer.getType() == type ? buffer
+                                    : Value(exec::ViewOp::create(builder, loc, type, buffer));
   }
 
   void emitFinalCopies() {
@@ -128,7 +136,8 @@ private:
     for (const BufferAssignment::FinalCopy &copy : buffers.getFinalCopies()) {
       Value source = values[copy.source];
       if (copy.temporary >= 0) {
-        Value saved = exec::FrameOp::create(builder, loc, source.getType(), buffers[copy.temporary].offset);
+        Value saved =
+            exec::FrameOp::create(builder, loc, source.getType(), buffers[copy.temporary].offset);
         exec::CopyOp::create(builder, loc, source, saved);
         source = saved;
       }
@@ -152,12 +161,12 @@ struct ConvertGraphToExec : minigptc::impl::ConvertGraphToExecBase<ConvertGraphT
     if (failed(functions))
       return signalPassFailure();
     InPlaceAnalysis inPlace;
-    DenseMap<StringAttr, int64_t> frameSizes;
+    DenseMap<StringAttr, BlockInfo> blocks;
     auto lookup = [&](func::CallOp call) -> CalleeInfo {
       StringAttr name = call.getCalleeAttr().getAttr();
-      if (auto found = frameSizes.find(name); found != frameSizes.end())
-        return {func::FuncOp(), found->second};
-      return {functions->lookup(name), 0};
+      if (auto found = blocks.find(name); found != blocks.end())
+        return {func::FuncOp(), &found->second};
+      return {functions->lookup(name), nullptr};
     };
     SmallVector<func::FuncOp> converted;
     for (func::FuncOp function : functions->getPostOrder()) {
@@ -170,7 +179,7 @@ struct ConvertGraphToExec : minigptc::impl::ConvertGraphToExecBase<ConvertGraphT
       auto buffers = BufferAssignment::compute(function, lookup, inPlace);
       if (failed(buffers) || failed(BlockEmitter(function, *buffers, lookup).emit()))
         return signalPassFailure();
-      frameSizes[function.getSymNameAttr()] = buffers->getFrameSize();
+      blocks[function.getSymNameAttr()] = buffers->getInfo();
       converted.push_back(function);
     }
     for (func::FuncOp function : converted)

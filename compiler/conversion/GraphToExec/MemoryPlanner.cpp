@@ -18,8 +18,8 @@ bool overlap(const Lifetime &a, const Lifetime &b) { return a.begin <= b.end && 
 
 /// The start of the smallest gap of at least `size` bytes between the buffers
 /// that are alive with this one; `placed` is sorted by offset.
-int64_t findGap(const std::vector<Placed> &placed, const std::vector<Lifetime> &buffers, const Lifetime &buffer,
-                int64_t size) {
+int64_t findGap(const std::vector<Placed> &placed, const std::vector<Lifetime> &buffers,
+                const Lifetime &buffer, int64_t size) {
   int64_t best = -1, bestSize = 0, free = 0; // From `free` on nothing seen so far is in the way.
   for (const Placed &other : placed) {
     if (!overlap(buffers[other.buffer], buffer))
@@ -39,7 +39,8 @@ MemoryPlan minigptc::planMemory(const std::vector<Lifetime> &buffers) {
   std::vector<size_t> order(buffers.size());
   std::iota(order.begin(), order.end(), 0);
   std::sort(order.begin(), order.end(), [&](size_t a, size_t b) {
-    return std::tuple(-buffers[a].bytes, buffers[a].begin, a) < std::tuple(-buffers[b].bytes, buffers[b].begin, b);
+    return std::tuple(-buffers[a].bytes, buffers[a].begin, a) <
+           std::tuple(-buffers[b].bytes, buffers[b].begin, b);
   });
   MemoryPlan plan;
   plan.offsets.assign(buffers.size(), 0);
@@ -51,8 +52,9 @@ MemoryPlan minigptc::planMemory(const std::vector<Lifetime> &buffers) {
     Placed entry = {findGap(placed, buffers, buffers[index], size), size, index};
     plan.offsets[index] = entry.offset;
     plan.size = std::max(plan.size, entry.offset + size);
-    auto behind = std::upper_bound(placed.begin(), placed.end(), entry,
-                                   [](const Placed &a, const Placed &b) { return a.offset < b.offset; });
+    auto behind =
+        std::upper_bound(placed.begin(), placed.end(), entry,
+                         [](const Placed &a, const Placed &b) { return a.offset < b.offset; });
     placed.insert(behind, entry);
   }
   return plan;

@@ -44,7 +44,8 @@ public:
       if (auto call = dyn_cast<exec::CallOp>(piece.op))
         llvm::append_range(items, getFrameItems(symbols.lookup<exec::BlockOp>(call.getCallee())));
       else
-        items.push_back({describeFrame(cast<exec::FrameOp>(piece.op)), alignBuffer(piece.bytes), piece.op->getLoc()});
+        items.push_back({describeFrame(cast<exec::FrameOp>(piece.op)), alignBuffer(piece.bytes),
+                         piece.op->getLoc()});
     }
     if (int64_t gaps = int64_t(block.getFrameSize()) - used; gaps > 0)
       items.push_back({"gaps of the plan", gaps, block.getLoc()});
@@ -71,14 +72,16 @@ private:
     std::vector<Piece> pieces;
     for (Operation &op : block.getBody().front()) {
       if (auto frame = dyn_cast<exec::FrameOp>(op)) {
-        Piece piece = {&op, int64_t(frame.getOffset()), exec::getBufferBytes(cast<MemRefType>(frame.getType())),
+        Piece piece = {&op, int64_t(frame.getOffset()),
+                       exec::getBufferBytes(cast<MemRefType>(frame.getType())),
                        int64_t(times.size()), -1};
         extend(frame.getResult(), times, piece);
         pieces.push_back(piece);
       } else if (auto call = dyn_cast<exec::CallOp>(op)) {
         auto callee = symbols.lookup<exec::BlockOp>(call.getCallee());
         if (callee && callee.getFrameSize() > 0)
-          pieces.push_back({&op, int64_t(call.getFrame()), int64_t(callee.getFrameSize()), times[&op], times[&op]});
+          pieces.push_back({&op, int64_t(call.getFrame()), int64_t(callee.getFrameSize()),
+                            times[&op], times[&op]});
       }
     }
     separateInPlace(pieces);
@@ -116,9 +119,11 @@ private:
   std::string describeFrame(exec::FrameOp frame) {
     std::string type = describe(cast<MemRefType>(frame.getType()));
     for (Operation *user : llvm::reverse(SmallVector<Operation *>(frame->getUsers()))) {
-      if (auto launch = dyn_cast<exec::LaunchOp>(user); launch && llvm::is_contained(launch.getOutputs(), frame.getResult()))
+      if (auto launch = dyn_cast<exec::LaunchOp>(user);
+          launch && llvm::is_contained(launch.getOutputs(), frame.getResult()))
         return (launch.getKernel() + " " + type).str();
-      if (auto call = dyn_cast<exec::CallOp>(user); call && llvm::is_contained(call.getOutputs(), frame.getResult()))
+      if (auto call = dyn_cast<exec::CallOp>(user);
+          call && llvm::is_contained(call.getOutputs(), frame.getResult()))
         return (call.getCallee() + " " + type).str();
       if (auto gemm = dyn_cast<exec::GemmOp>(user); gemm && gemm.getOut() == frame.getResult())
         return "gemm " + type;
@@ -135,7 +140,8 @@ MemoryReport minigptc::computeMemoryReport(ModuleOp module, exec::BlockOp entry)
   MemoryReport report;
   report.entry = entry.getSymName().str();
   report.items = Reporter(module).getFrameItems(entry);
-  SmallVector<bool> shared(entry.getArgumentTypes().size(), false); // outputs that are donated inputs
+  SmallVector<bool> shared(entry.getArgumentTypes().size(),
+                           false); // outputs that are donated inputs
   for (unsigned i = 0; i < entry.getNumInputs(); ++i)
     if (auto donate = entry.getArgAttrOfType<IntegerAttr>(i, graph::attr::kDonate))
       shared[entry.getNumInputs() + donate.getInt()] = true;
@@ -144,7 +150,8 @@ MemoryReport minigptc::computeMemoryReport(ModuleOp module, exec::BlockOp entry)
       continue;
     auto name = entry.getArgAttrOfType<StringAttr>(argument.getArgNumber(), graph::attr::kName);
     auto type = cast<MemRefType>(argument.getType());
-    report.items.push_back({name ? name.str() : describe(type), exec::getBufferBytes(type), argument.getLoc()});
+    report.items.push_back(
+        {name ? name.str() : describe(type), exec::getBufferBytes(type), argument.getLoc()});
   }
   llvm::sort(report.items, [](const MemoryItem &a, const MemoryItem &b) {
     return std::pair(-a.bytes, a.tensor) < std::pair(-b.bytes, b.tensor);

@@ -20,7 +20,7 @@
 namespace minigptc {
 
 struct MemoryItem {
-  std::string tensor;      ///< an argument's path, or what computes it: "tanh_add_… f32[8,16]"
+  std::string tensor; ///< an argument's path, or what computes it: "tanh_add_… f32[8,16]"
   int64_t bytes = 0;
   mlir::Location location; ///< of the op that computes it
 };

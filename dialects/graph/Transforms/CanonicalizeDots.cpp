@@ -36,8 +36,8 @@ Side rhsOf(DotGeneralOp dot) {
 }
 
 void replace(PatternRewriter &rewriter, DotGeneralOp dot, const Side &lhs, const Side &rhs) {
-  rewriter.replaceOpWithNewOp<DotGeneralOp>(dot, dot.getType(), lhs.value, rhs.value, lhs.batch, rhs.batch,
-                                            lhs.contract, rhs.contract);
+  rewriter.replaceOpWithNewOp<DotGeneralOp>(dot, dot.getType(), lhs.value, rhs.value, lhs.batch,
+                                            rhs.batch, lhs.contract, rhs.contract);
 }
 
 /// dot(transpose(x)) → dot(x), where the order of the free dimensions, which is

@@ -33,7 +33,8 @@ Location getLocation(const FusionGroup &group) {
 FusionOp build(const FusionGroup &group) {
   OpBuilder builder(group.body.back()->getContext());
   builder.setInsertionPointAfter(group.body.back());
-  auto fusion = FusionOp::create(builder, getLocation(group), ValueRange(group.results).getTypes(), group.inputs);
+  auto fusion = FusionOp::create(builder, getLocation(group), ValueRange(group.results).getTypes(),
+                                 group.inputs);
   Block &block = fusion.getBody().emplaceBlock();
   IRMapping map;
   for (Value input : group.inputs)
@@ -64,7 +65,11 @@ struct Fuse : minigptc::graph::impl::GraphFuseBase<Fuse> {
       for (auto [result, output] : llvm::zip(group.results, fusion.getOutputs()))
         result.replaceAllUsesWith(output);
     eraseDead(block);
-    sortTopologically(&block);
+    if (!sortTopologically(&block)) {
+      function.emitOpError(
+          "has kernels that depend on each other in a circle (an error of this pass)");
+      signalPassFailure();
+    }
   }
 };
 } // namespace

@@ -15,8 +15,8 @@ double minigptc::graph::getElementBytes(Value value) {
 double minigptc::graph::getElementCost(Operation *op) {
   if (isa<RandomBitsOp>(op))
     return 40; // Ten rounds of two multiplications.
-  if (isa<CbrtOp, CosineOp, ErfOp, ExponentialOp, ExponentialMinusOneOp, LogOp, LogPlusOneOp, LogisticOp, PowerOp,
-          SineOp, TanhOp>(op))
+  if (isa<CbrtOp, CosineOp, ErfOp, ExponentialOp, ExponentialMinusOneOp, LogOp, LogPlusOneOp,
+          LogisticOp, PowerOp, SineOp, TanhOp>(op))
     return 16;
   if (isa<DivideOp, RemainderOp, RsqrtOp, SqrtOp>(op))
     return 4;

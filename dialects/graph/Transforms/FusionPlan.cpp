@@ -63,7 +63,9 @@ public:
   }
 
 private:
-  static ArrayRef<int64_t> shapeOf(Value value) { return cast<RankedTensorType>(value.getType()).getShape(); }
+  static ArrayRef<int64_t> shapeOf(Value value) {
+    return cast<RankedTensorType>(value.getType()).getShape();
+  }
   static FusionKind kindOf(Operation *op) { return cast<FusibleOp>(op).getFusionKind(); }
 
   Kernel makeKernel(SmallVector<Operation *> roots) {
@@ -76,25 +78,28 @@ private:
         if (Operation *producer = storage.getInlined(use))
           body.insert(producer);
     kernel.body = body.takeVector();
-    llvm::sort(kernel.body, [&](Operation *a, Operation *b) { return positions[a] < positions[b]; });
+    llvm::sort(kernel.body,
+               [&](Operation *a, Operation *b) { return positions[a] < positions[b]; });
     collectInputs(kernel);
     return kernel;
   }
 
   void collectInputs(Kernel &kernel) {
     Value first = kernel.roots.front()->getResult(0);
-    kernel.mergeable = getNumElements(first) > 1 && llvm::all_of(kernel.roots, [&](Operation *root) {
-      FusionKind kind = kindOf(root);
-      return kind != FusionKind::reduction && kind != FusionKind::opaque && root->getNumResults() == 1 &&
-             shapeOf(root->getResult(0)) == shapeOf(first);
-    });
+    kernel.mergeable =
+        getNumElements(first) > 1 && llvm::all_of(kernel.roots, [&](Operation *root) {
+          FusionKind kind = kindOf(root);
+          return kind != FusionKind::reduction && kind != FusionKind::opaque &&
+                 root->getNumResults() == 1 && shapeOf(root->getResult(0)) == shapeOf(first);
+        });
     DenseSet<Operation *> inBody(kernel.body.begin(), kernel.body.end());
     DenseSet<Operation *> atIndex(kernel.roots.begin(), kernel.roots.end()), elsewhere;
     DenseSet<Value> readElsewhere;
     // Readers come before what they read: an op is computed at the index of the
     // results only, if all its readers are elementwise and so are computed.
     for (Operation *op : llvm::reverse(kernel.body)) {
-      bool here = !elsewhere.contains(op) && atIndex.contains(op) && kindOf(op) == FusionKind::elementwise;
+      bool here =
+          !elsewhere.contains(op) && atIndex.contains(op) && kindOf(op) == FusionKind::elementwise;
       for (Value operand : op->getOperands()) {
         Operation *producer = operand.getDefiningOp();
         bool same = here && shapeOf(operand) == shapeOf(op->getResult(0));
@@ -146,7 +151,8 @@ private:
     for (size_t i = 0; i < worklist.size() && i < 16; ++i) {
       Operation *op = worklist[i];
       auto found = positions.find(op);
-      if (found == positions.end() || found->second > position || found->second + kMaxSiblingDistance < position)
+      if (found == positions.end() || found->second > position ||
+          found->second + kMaxSiblingDistance < position)
         continue;
       if (kernelOf.contains(op)) {
         roots.push_back(op);
@@ -165,7 +171,8 @@ private:
     llvm::append_range(roots, kernels[into].roots);
     Kernel merged = makeKernel(roots);
     if (!merged.mergeable || merged.body.size() > kMaxOps ||
-        merged.inputs.size() + getResults(merged).size() > kMaxBuffers || !isProfitable(from, into, merged))
+        merged.inputs.size() + getResults(merged).size() > kMaxBuffers ||
+        !isProfitable(from, into, merged))
       return;
     if (hasOuterPath(from, into) || hasOuterPath(into, from))
       return;
@@ -186,7 +193,8 @@ private:
       saves |= feeds;
     }
     for (Operation *root : kernels[into].roots)
-      if (kernels[from].inputs.contains(root->getResult(0)) && !kernels[from].sameIndex.contains(root->getResult(0)))
+      if (kernels[from].inputs.contains(root->getResult(0)) &&
+          !kernels[from].sameIndex.contains(root->getResult(0)))
         return false;
     for (Value input : kernels[from].inputs)
       saves |= kernels[from].sameIndex.contains(input) && kernels[into].sameIndex.contains(input);

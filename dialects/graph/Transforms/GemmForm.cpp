@@ -4,7 +4,9 @@
 using namespace mlir;
 using namespace minigptc::graph;
 
-bool minigptc::graph::isGemmType(Type elementType) { return elementType.isF32() || elementType.isF64(); }
+bool minigptc::graph::isGemmType(Type elementType) {
+  return elementType.isF32() || elementType.isF64();
+}
 
 SmallVector<int64_t> minigptc::graph::getRowMajorStrides(ArrayRef<int64_t> shape) {
   SmallVector<int64_t> strides(shape.size(), 1);
@@ -28,7 +30,8 @@ bool minigptc::graph::areCollapsible(ArrayRef<int64_t> shape, ArrayRef<int64_t> 
   return true;
 }
 
-SmallVector<int64_t> minigptc::graph::getFreeDims(int64_t rank, ArrayRef<int64_t> batch, ArrayRef<int64_t> contract) {
+SmallVector<int64_t> minigptc::graph::getFreeDims(int64_t rank, ArrayRef<int64_t> batch,
+                                                  ArrayRef<int64_t> contract) {
   SmallVector<int64_t> free;
   for (int64_t dim = 0; dim < rank; ++dim)
     if (!llvm::is_contained(batch, dim) && !llvm::is_contained(contract, dim))
@@ -122,7 +125,8 @@ std::optional<GemmForm> minigptc::graph::getGemmForm(DotGeneralOp dot) {
   form.outStrides = {rows.matrixOutStride, columns.matrixOutStride};
 
   SmallVector<int64_t> lhsStrides = getRowMajorStrides(lhs), rhsStrides = getRowMajorStrides(rhs);
-  SmallVector<int64_t> outStrides = getRowMajorStrides(cast<RankedTensorType>(dot.getType()).getShape());
+  SmallVector<int64_t> outStrides =
+      getRowMajorStrides(cast<RankedTensorType>(dot.getType()).getShape());
   for (auto [i, dims] : llvm::enumerate(llvm::zip(dot.getLhsBatch(), dot.getRhsBatch()))) {
     auto [l, r] = dims;
     if (lhs[l] != 1)

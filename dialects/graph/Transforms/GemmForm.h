@@ -50,7 +50,8 @@ llvm::SmallVector<int64_t> getRowMajorStrides(llvm::ArrayRef<int64_t> shape);
 bool areCollapsible(llvm::ArrayRef<int64_t> shape, llvm::ArrayRef<int64_t> dims);
 
 /// Dimensions of an operand that are neither batching nor contracted, in order.
-llvm::SmallVector<int64_t> getFreeDims(int64_t rank, llvm::ArrayRef<int64_t> batch, llvm::ArrayRef<int64_t> contract);
+llvm::SmallVector<int64_t> getFreeDims(int64_t rank, llvm::ArrayRef<int64_t> batch,
+                                       llvm::ArrayRef<int64_t> contract);
 
 } // namespace minigptc::graph
 

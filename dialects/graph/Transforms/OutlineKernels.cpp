@@ -64,7 +64,8 @@ std::string getReadableName(FusionOp fusion) {
 
 class Outliner {
 public:
-  explicit Outliner(ModuleOp module) : symbols(module), builder(OpBuilder::atBlockBegin(module.getBody())) {}
+  explicit Outliner(ModuleOp module)
+      : symbols(module), builder(OpBuilder::atBlockBegin(module.getBody())) {}
 
   void outline(FusionOp fusion) {
     std::string structure = getStructure(fusion);
@@ -91,7 +92,8 @@ private:
   }
 
   func::FuncOp makeKernel(FusionOp fusion, StringRef structure) {
-    auto type = builder.getFunctionType(fusion.getInputs().getTypes(), fusion.getOutputs().getTypes());
+    auto type =
+        builder.getFunctionType(fusion.getInputs().getTypes(), fusion.getOutputs().getTypes());
     auto kernel = func::FuncOp::create(builder, fusion.getLoc(), makeName(fusion, structure), type);
     kernel.setPrivate();
     kernel->setAttr(attr::kKernel, builder.getUnitAttr());

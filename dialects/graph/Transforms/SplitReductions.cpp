@@ -38,7 +38,8 @@ struct Cut {
 int64_t nearestDivisor(int64_t size, int64_t wanted) {
   int64_t best = 0;
   double bestDistance = 0;
-  for (int64_t candidate = std::max<int64_t>(2, wanted / 4); candidate <= std::min(size, 4 * wanted); ++candidate) {
+  for (int64_t candidate = std::max<int64_t>(2, wanted / 4);
+       candidate <= std::min(size, 4 * wanted); ++candidate) {
     if (size % candidate)
       continue;
     double distance = std::abs(std::log(double(candidate) / double(wanted)));
@@ -53,10 +54,11 @@ std::optional<Cut> planCut(ArrayRef<int64_t> shape, ArrayRef<int64_t> dims) {
   int64_t results = 1, reduced = 1;
   for (auto [dim, size] : llvm::enumerate(shape))
     (llvm::is_contained(dims, int64_t(dim)) ? reduced : results) *= size;
-  if (results == 0 || results >= kEnoughResults || results * reduced < kMinElements || reduced < 8 * kMinChunk)
+  if (results == 0 || results >= kEnoughResults || results * reduced < kMinElements ||
+      reduced < 8 * kMinChunk)
     return std::nullopt;
-  int64_t wanted =
-      std::clamp<int64_t>(kWantedPartials / results, 2, std::min(kMaxPartialsPerResult, reduced / kMinChunk));
+  int64_t wanted = std::clamp<int64_t>(kWantedPartials / results, 2,
+                                       std::min(kMaxPartialsPerResult, reduced / kMinChunk));
 
   Cut cut;
   int64_t partials = 1;
@@ -106,7 +108,8 @@ Value combine(OpBuilder &builder, Location loc, ReduceKind kind, Value a, Value 
   llvm_unreachable("all kinds are listed");
 }
 
-Value reduce(OpBuilder &builder, Location loc, ReduceKind kind, Value operand, ArrayRef<int64_t> dims) {
+Value reduce(OpBuilder &builder, Location loc, ReduceKind kind, Value operand,
+             ArrayRef<int64_t> dims) {
   auto type = cast<RankedTensorType>(operand.getType());
   SmallVector<int64_t> shape;
   for (auto [dim, size] : llvm::enumerate(type.getShape()))
@@ -116,9 +119,11 @@ Value reduce(OpBuilder &builder, Location loc, ReduceKind kind, Value operand, A
 }
 
 /// Elements [start, limit) of one dimension.
-Value sliceDim(OpBuilder &builder, Location loc, Value operand, int64_t dim, int64_t start, int64_t limit) {
+Value sliceDim(OpBuilder &builder, Location loc, Value operand, int64_t dim, int64_t start,
+               int64_t limit) {
   auto type = cast<RankedTensorType>(operand.getType());
-  SmallVector<int64_t> starts(type.getRank(), 0), limits(type.getShape()), strides(type.getRank(), 1);
+  SmallVector<int64_t> starts(type.getRank(), 0), limits(type.getShape()),
+      strides(type.getRank(), 1);
   starts[dim] = start;
   limits[dim] = limit;
   SmallVector<int64_t> shape(type.getShape());
@@ -127,8 +132,8 @@ Value sliceDim(OpBuilder &builder, Location loc, Value operand, int64_t dim, int
 }
 
 /// The two steps over the part that the chunks cover.
-Value reduceInSteps(OpBuilder &builder, Location loc, ReduceKind kind, Value operand, ArrayRef<int64_t> dims,
-                    const Cut &cut) {
+Value reduceInSteps(OpBuilder &builder, Location loc, ReduceKind kind, Value operand,
+                    ArrayRef<int64_t> dims, const Cut &cut) {
   auto type = cast<RankedTensorType>(operand.getType());
   SmallVector<int64_t> shape, kept, first;
   for (auto [dim, size] : llvm::enumerate(type.getShape())) {
@@ -162,7 +167,9 @@ void split(ReduceOp op, const Cut &cut) {
   Type elementType = cast<RankedTensorType>(operand.getType()).getElementType();
   // Partial sums are kept as wide as a sum in one piece would be.
   if (isa<FloatType>(elementType) && elementType != getAccumulatorType(elementType))
-    operand = ConvertOp::create(builder, loc, cast<RankedTensorType>(operand.getType()).clone(getAccumulatorType(elementType)), operand);
+    operand = ConvertOp::create(
+        builder, loc,
+        cast<RankedTensorType>(operand.getType()).clone(getAccumulatorType(elementType)), operand);
   Value main = operand, result;
   int64_t covered = cut.chunks * cut.length;
   int64_t size = cut.cut < 0 ? 0 : cast<RankedTensorType>(operand.getType()).getDimSize(cut.cut);
@@ -171,7 +178,8 @@ void split(ReduceOp op, const Cut &cut) {
     main = sliceDim(builder, loc, operand, cut.cut, 0, covered);
   result = reduceInSteps(builder, loc, op.getKind(), main, op.getDims(), cut);
   if (hasRemainder) {
-    Value rest = reduce(builder, loc, op.getKind(), sliceDim(builder, loc, operand, cut.cut, covered, size), op.getDims());
+    Value rest = reduce(builder, loc, op.getKind(),
+                        sliceDim(builder, loc, operand, cut.cut, covered, size), op.getDims());
     result = combine(builder, loc, op.getKind(), result, rest);
   }
   if (result.getType() != op.getType())
@@ -184,7 +192,8 @@ struct SplitReductions : minigptc::graph::impl::GraphSplitReductionsBase<SplitRe
   void runOnOperation() override {
     SmallVector<ReduceOp> reductions(getOperation().getOps<ReduceOp>());
     for (ReduceOp op : reductions)
-      if (auto cut = planCut(cast<RankedTensorType>(op.getOperand().getType()).getShape(), op.getDims()))
+      if (auto cut =
+              planCut(cast<RankedTensorType>(op.getOperand().getType()).getShape(), op.getDims()))
         split(op, *cut);
   }
 };

@@ -62,7 +62,8 @@ void StoragePlan::classify(Block &block) {
       // Inside a kernel only on the way from a computed to a computed value.
       Operation *producer = reshape.getOperand().getDefiningOp();
       bool computed = producer && isa<FusibleOp>(producer) && !getGemmForm(producer) &&
-                      getKind(producer) != FusionKind::reduction && getKind(producer) != FusionKind::opaque;
+                      getKind(producer) != FusionKind::reduction &&
+                      getKind(producer) != FusionKind::opaque;
       if (!computed || !isSplit(reshape) ||
           llvm::any_of(op.getUses(), [&](OpOperand &use) { return readsMemory(use); }))
         continue;
@@ -150,7 +151,8 @@ void StoragePlan::limitTree(Operation *op, Tree &tree) {
 
 bool StoragePlan::isCheaperStored(Operation *op, const Tree &tree) const {
   Value result = op->getResult(0);
-  double elements = getNumElements(result), width = getElementBytes(result), reading = 0, cost = tree.getCost();
+  double elements = getNumElements(result), width = getElementBytes(result), reading = 0,
+         cost = tree.getCost();
   for (Value leaf : tree.leaves) // A small operand is read from memory once.
     reading += getElementBytes(leaf) * std::min(1.0, getNumElements(leaf) / elements);
 

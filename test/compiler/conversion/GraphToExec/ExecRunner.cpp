@@ -18,12 +18,15 @@ RankedTensorType tensorOf(Type type) {
   return RankedTensorType::get(memref.getShape(), memref.getElementType());
 }
 
-void store(const Tensor &tensor, std::byte *data) { std::memcpy(data, tensor.data(), tensor.getNumBytes()); }
+void store(const Tensor &tensor, std::byte *data) {
+  std::memcpy(data, tensor.data(), tensor.getNumBytes());
+}
 
 /// A value of one element type under another, for host programs.
 Tensor convert(const Tensor &from, RankedTensorType type) {
   Tensor to(type);
-  double value = isa<FloatType>(from.getType().getElementType()) ? from.getFloat(0) : double(from.getInt(0));
+  double value =
+      isa<FloatType>(from.getType().getElementType()) ? from.getFloat(0) : double(from.getInt(0));
   to.setFloat(0, value);
   return to;
 }
@@ -101,7 +104,8 @@ void ExecRunner::launch(StringRef name, ValueRange inputs, ValueRange outputs, B
   std::vector<Tensor> arguments;
   for (auto [input, type] : llvm::zip(inputs, function.getArgumentTypes())) {
     Tensor value = load(cast<MemRefType>(input.getType()), buffers[input]);
-    arguments.push_back(value.getType() == type ? value : convert(value, cast<RankedTensorType>(type)));
+    arguments.push_back(value.getType() == type ? value
+                                                : convert(value, cast<RankedTensorType>(type)));
   }
   auto results = interpreter::evaluate(module, name, arguments);
   if (failed(results))
@@ -115,7 +119,8 @@ void ExecRunner::launch(StringRef name, ValueRange inputs, ValueRange outputs, B
 void ExecRunner::gemm(exec::GemmOp op, Buffers &buffers) {
   auto reader = [&](Value value) {
     auto type = cast<MemRefType>(value.getType());
-    Tensor flat = load(MemRefType::get({type.getNumElements()}, type.getElementType()), buffers[value]);
+    Tensor flat =
+        load(MemRefType::get({type.getNumElements()}, type.getElementType()), buffers[value]);
     return flat;
   };
   Tensor lhs = reader(op.getLhs()), rhs = reader(op.getRhs()), out = reader(op.getOut());

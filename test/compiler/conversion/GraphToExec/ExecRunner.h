@@ -24,14 +24,16 @@ public:
   explicit ExecRunner(mlir::ModuleOp module) : module(module), symbols(module) {}
 
   /// Throws std::runtime_error if an instruction cannot be run.
-  std::vector<interpreter::Tensor> run(llvm::StringRef entry, llvm::ArrayRef<interpreter::Tensor> inputs);
+  std::vector<interpreter::Tensor> run(llvm::StringRef entry,
+                                       llvm::ArrayRef<interpreter::Tensor> inputs);
 
 private:
   using Buffers = llvm::DenseMap<mlir::Value, std::byte *>;
 
   void runBlock(exec::BlockOp block, llvm::ArrayRef<std::byte *> arguments, std::byte *frame);
   void runInstruction(mlir::Operation *op, Buffers &buffers, std::byte *frame);
-  void launch(llvm::StringRef function, mlir::ValueRange inputs, mlir::ValueRange outputs, Buffers &buffers);
+  void launch(llvm::StringRef function, mlir::ValueRange inputs, mlir::ValueRange outputs,
+              Buffers &buffers);
   void gemm(exec::GemmOp op, Buffers &buffers);
   interpreter::Tensor load(mlir::MemRefType type, const std::byte *data);
 

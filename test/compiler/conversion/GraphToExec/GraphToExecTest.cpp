@@ -59,7 +59,8 @@ bool isInteger(const Tensor &tensor) { return tensor.getType().getElementType().
 
 /// Integers exactly, floats norm-wise: the order of sums differs.
 std::string compare(const Tensor &actual, const Tensor &expected) {
-  return isInteger(expected) ? difference(actual, expected) : gradientDifference(actual, expected, 0);
+  return isInteger(expected) ? difference(actual, expected)
+                             : gradientDifference(actual, expected, 0);
 }
 
 std::vector<Tensor> makeInputs(ModuleRunner &runner, mlir::ModuleOp module, llvm::StringRef entry) {

@@ -72,7 +72,8 @@ TEST_CASE("memory is used again when a buffer is dead") {
 
 TEST_CASE("the smallest gap is taken") {
   // Gaps of 256 and 128 bytes beside long-lived buffers; 100 bytes fit both.
-  std::vector<Lifetime> buffers = {{1024, 0, 9}, {256, 0, 1}, {512, 0, 9}, {128, 0, 1}, {320, 0, 9}, {100, 5, 5}};
+  std::vector<Lifetime> buffers = {{1024, 0, 9}, {256, 0, 1}, {512, 0, 9},
+                                   {128, 0, 1},  {320, 0, 9}, {100, 5, 5}};
   MemoryPlan plan = planMemory(buffers);
   CHECK(findOverlap(buffers, plan) == "");
   CHECK(plan.size == alignBuffer(getPeak(buffers)));

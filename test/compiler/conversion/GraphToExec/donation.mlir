@@ -28,6 +28,32 @@ func.func @in_place(%p: tensor<64xf32> {graph.donate = 0 : i64}, %x: tensor<64xf
   return %0 : tensor<64xf32>
 }
 
+// So does a block whose kernels allow it; one that reads the old value after it
+// begins to write does not.
+// CHECK-LABEL: exec.block @in_call
+// CHECK: exec.call @update ins(%arg0, %arg1 {{.*}} outs(%arg3
+// CHECK: %[[N:.*]] = exec.frame
+// CHECK: exec.call @shift_twice ins(%arg2 {{.*}} outs(%[[N]]
+// CHECK: exec.copy %[[N]] to %arg4
+// CHECK-NEXT: exec.return
+func.func private @update(%p: tensor<64xf32>, %x: tensor<64xf32>) -> tensor<64xf32> {
+  %g = call @double(%x) : (tensor<64xf32>) -> tensor<64xf32>
+  %0 = call @step(%p, %g) : (tensor<64xf32>, tensor<64xf32>) -> tensor<64xf32>
+  return %0 : tensor<64xf32>
+}
+func.func private @shift_twice(%p: tensor<64xf32>) -> tensor<64xf32> {
+  %0 = call @shift(%p) : (tensor<64xf32>) -> tensor<64xf32>
+  %1 = call @step(%0, %p) : (tensor<64xf32>, tensor<64xf32>) -> tensor<64xf32>
+  %2 = call @shift(%p) : (tensor<64xf32>) -> tensor<64xf32>
+  %3 = call @step(%1, %2) : (tensor<64xf32>, tensor<64xf32>) -> tensor<64xf32>
+  return %1 : tensor<64xf32>
+}
+func.func @in_call(%p: tensor<64xf32> {graph.donate = 0 : i64}, %x: tensor<64xf32>, %q: tensor<64xf32> {graph.donate = 1 : i64}) -> (tensor<64xf32>, tensor<64xf32>) {
+  %0 = call @update(%p, %x) : (tensor<64xf32>, tensor<64xf32>) -> tensor<64xf32>
+  %1 = call @shift_twice(%q) : (tensor<64xf32>) -> tensor<64xf32>
+  return %0, %1 : tensor<64xf32>, tensor<64xf32>
+}
+
 // A later reader, or one at other indices: through the frame.
 // CHECK-LABEL: exec.block @read_later
 // CHECK: %[[N:.*]] = exec.frame
