@@ -2,14 +2,16 @@
 
 // x + (-0) is x; x + 0 is not, for x = -0.
 // CHECK-LABEL: func @add_zero
-func.func @add_zero(%x: tensor<2xf32>) -> (tensor<2xf32>, tensor<2xf32>) {
+func.func @add_zero(%x: tensor<2xf32>) -> (tensor<2xf32>, tensor<2xf32>, tensor<2xf32>) {
   %negative = graph.constant dense<-0.0> : tensor<2xf32>
   %positive = graph.constant dense<0.0> : tensor<2xf32>
   %0 = graph.add %negative, %x : tensor<2xf32>
   %1 = graph.add %x, %positive : tensor<2xf32>
-  // CHECK: %[[SUM:.*]] = graph.add
-  // CHECK: return %arg0, %[[SUM]]
-  return %0, %1 : tensor<2xf32>, tensor<2xf32>
+  %2 = graph.add %positive, %x : tensor<2xf32>
+  // CHECK: %[[A:.*]] = graph.add
+  // CHECK: %[[B:.*]] = graph.add
+  // CHECK: return %arg0, %[[A]], %[[B]]
+  return %0, %1, %2 : tensor<2xf32>, tensor<2xf32>, tensor<2xf32>
 }
 
 // x - 0 is x; x - (-0) is not, for x = -0.
