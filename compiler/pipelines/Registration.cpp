@@ -2,7 +2,9 @@
 #include "compiler/pipelines/Pipelines.h"
 #include "compiler/conversion/GraphToExec/Instructions.h"
 #include "compiler/conversion/GraphToExec/Passes.h"
+#include "compiler/conversion/GraphToLoops/KernelModels.h"
 #include "compiler/interpreter/Interpreter.h"
+#include "compiler/target/cpu/HostPrograms.h"
 #include "dialects/exec/IR/Exec.h"
 #include "dialects/graph/IR/Graph.h"
 #include "dialects/graph/Transforms/Passes.h"
@@ -12,6 +14,8 @@ void minigptc::registerAllDialects(mlir::DialectRegistry &registry) {
   registry.insert<graph::GraphDialect, exec::ExecDialect, mlir::func::FuncDialect,
                   mlir::memref::MemRefDialect>();
   interpreter::registerEvaluableModels(registry);
+  graph::registerKernelModels(registry);
+  cpu::registerHostModels(registry);
   registerInstructionModels(registry);
 }
 

@@ -135,6 +135,20 @@ def InstructionOp : Graph_Interface<"InstructionOp"> {
     (ins "::mlir::OpBuilder &":$builder, "::mlir::ValueRange":$inputs, "::mlir::ValueRange":$outputs)>];
 }
 
+def HostOp : Graph_Interface<"HostOp"> {
+  let description = [{
+    [external: compiler/target] A scalar op that a `graph.host` function may hold:
+    it becomes instructions that the runtime evaluates in f64 (i1 is 0 or 1).
+  }];
+  let methods = [InterfaceMethod<[{
+      Appends instructions through `emit(opcode, registers)`, which gives the
+      register written, and returns the register of the result. The opcode is one
+      of the artifact's `ScalarOp`.
+    }], "uint32_t", "emitHost",
+    (ins "::llvm::ArrayRef<uint32_t>":$operands,
+         "::llvm::function_ref<uint32_t(uint8_t, ::llvm::ArrayRef<uint32_t>)>":$emit)>];
+}
+
 def EvaluableOp : Graph_Interface<"EvaluableOp"> {
   let description = [{
     [external: compiler/interpreter] The reference semantics, on concrete tensors.

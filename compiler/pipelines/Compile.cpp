@@ -1,0 +1,112 @@
+//===- Compile.cpp - the compile functions --------------------------------===//
+#include "minigptc/compiler/Compile.h"
+#include "compiler/pipelines/Diagnostics.h"
+#include "compiler/pipelines/Pipelines.h"
+#include "compiler/target/cpu/CpuTarget.h"
+#include "compiler/trace/ProgramImpl.h"
+#include "minigptc/trace/Program.h"
+#include "runtime/base/File.h"
+#include "mlir/IR/Verifier.h"
+#include "mlir/Parser/Parser.h"
+
+#include <chrono>
+
+using namespace mlir;
+using namespace minigptc;
+
+namespace {
+
+double secondsSince(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+DialectRegistry makeRegistry() {
+  DialectRegistry registry;
+  registerAllDialects(registry);
+  return registry;
+}
+
+/// A module of printed IR, with its context.
+struct ParsedModule {
+  ParsedModule(const std::string &ir, const std::string &fileName)
+      : context(makeRegistry(), MLIRContext::Threading::DISABLED) {
+    DiagnosticCollector errors(&context);
+    module = parseSourceString<ModuleOp>(ir, ParserConfig(&context), fileName);
+    if (!module)
+      throw CompileError(errors.text());
+  }
+  MLIRContext context;
+  OwningOpRef<ModuleOp> module;
+};
+
+void bringTo(ModuleOp module, Stage stage, const CompileOptions &options) {
+  DiagnosticCollector errors(module.getContext());
+  if (failed(runPipeline(module, stage, options)))
+    throw CompileError(errors.text());
+}
+
+std::string print(ModuleOp module) {
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  module->print(stream, OpPrintingFlags().enableDebugInfo(true, /*prettyForm=*/false));
+  stream << "\n";
+  return text;
+}
+
+CompiledProgram compileModule(ModuleOp module, const CompileOptions &options) {
+  if (options.target != "cpu")
+    throw CompileError("unknown target '" + options.target + "'\n  help: there is 'cpu'");
+  auto start = std::chrono::steady_clock::now();
+  CompiledProgram result;
+  bringTo(module, Stage::exec, options);
+  result.stats.passesSeconds = secondsSince(start);
+  DiagnosticCollector errors(module.getContext());
+  FailureOr<std::vector<std::byte>> artifact = cpu::emitArtifact(module, options, result.stats);
+  if (failed(artifact))
+    throw CompileError(errors.text());
+  result.artifact = std::move(*artifact);
+  result.stats.totalSeconds = secondsSince(start);
+  return result;
+}
+
+/// A copy of a program's module, to be changed.
+OwningOpRef<ModuleOp> cloneModule(const Program &program) {
+  if (!program.impl())
+    throw CompileError("this program is empty: it holds no traced functions");
+  program.impl()->context.appendDialectRegistry(makeRegistry());
+  return program.impl()->module->clone();
+}
+
+} // namespace
+
+void CompiledProgram::save(const std::string &path) const {
+  if (runtime::Status status = runtime::writeFileAtomically(path, artifact); !status)
+    throw CompileError(status.toString());
+}
+
+CompiledProgram minigptc::compile(const Program &program, const CompileOptions &options) {
+  OwningOpRef<ModuleOp> module = cloneModule(program);
+  CompiledProgram result = compileModule(*module, options);
+  result.stats.traceSeconds = program.traceSeconds();
+  result.stats.totalSeconds += program.traceSeconds();
+  return result;
+}
+
+std::string minigptc::printStage(const Program &program, Stage stage, const CompileOptions &options) {
+  OwningOpRef<ModuleOp> module = cloneModule(program);
+  bringTo(*module, stage, options);
+  return print(*module);
+}
+
+CompiledProgram minigptc::compileText(const std::string &ir, const std::string &fileName,
+                                      const CompileOptions &options) {
+  ParsedModule parsed(ir, fileName);
+  return compileModule(*parsed.module, options);
+}
+
+std::string minigptc::printStageOfText(const std::string &ir, const std::string &fileName, Stage stage,
+                                       const CompileOptions &options) {
+  ParsedModule parsed(ir, fileName);
+  bringTo(*parsed.module, stage, options);
+  return print(*parsed.module);
+}

@@ -1,0 +1,170 @@
+//===- ArtifactBuilder.cpp - numbering and instructions -------------------===//
+#include "compiler/target/cpu/ArtifactBuilder.h"
+#include "compiler/target/cpu/ArtifactTypes.h"
+#include "compiler/target/cpu/HostPrograms.h"
+#include "dialects/graph/IR/Graph.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace minigptc;
+using namespace minigptc::cpu;
+
+LogicalResult ArtifactBuilder::collect() {
+  for (exec::BlockOp block : module.getOps<exec::BlockOp>()) {
+    blockNumbers[block] = blocks.size();
+    blocks.push_back(block);
+  }
+  for (exec::BlockOp block : blocks)
+    if (failed(collectBlock(block)))
+      return failure();
+  return success();
+}
+
+void ArtifactBuilder::addBuffer(BlockTables &tables, Value value, fb::Buffer buffer) {
+  tables.bufferNumbers[value] = tables.buffers.size();
+  tables.buffers.push_back(buffer);
+}
+
+LogicalResult ArtifactBuilder::collectBlock(exec::BlockOp block) {
+  BlockTables tables;
+  std::vector<uint64_t> argumentSizes;
+  for (BlockArgument argument : block.getBody().getArguments()) {
+    uint64_t size = byteSize(argument.getType());
+    argumentSizes.push_back(size);
+    addBuffer(tables, argument, fb::Buffer(fb::BufferKind::argument, argument.getArgNumber(), 0, size));
+  }
+  for (Operation &op : block.getBody().front().without_terminator())
+    if (failed(visit(op, tables)))
+      return failure();
+  blockTables.push_back(fb::CreateBlock(
+      builder, builder.CreateString(block.getSymName().str()), block.getNumInputs(),
+      builder.CreateVector(argumentSizes), block.getFrameSize(),
+      builder.CreateVectorOfStructs(tables.buffers), builder.CreateVector(tables.operands),
+      builder.CreateVectorOfStructs(tables.instructions)));
+  return success();
+}
+
+void ArtifactBuilder::addInstruction(BlockTables &tables, Operation &op, fb::Opcode opcode,
+                                     uint32_t target, ValueRange inputs, ValueRange outputs,
+                                     uint64_t frame) {
+  uint32_t first = tables.operands.size();
+  for (ValueRange values : {inputs, outputs})
+    for (Value value : values)
+      tables.operands.push_back(tables.bufferNumbers.lookup(value));
+  tables.instructions.emplace_back(opcode, target, first, inputs.size(), outputs.size(),
+                                   locations.number(op.getLoc()), frame);
+}
+
+LogicalResult ArtifactBuilder::visit(Operation &op, BlockTables &tables) {
+  return llvm::TypeSwitch<Operation *, LogicalResult>(&op)
+      .Case([&](exec::FrameOp frame) {
+        addBuffer(tables, frame, fb::Buffer(fb::BufferKind::frame, 0, frame.getOffset(),
+                                            byteSize(frame.getType())));
+        return success();
+      })
+      .Case([&](exec::ConstantOp constant) {
+        addBuffer(tables, constant, fb::Buffer(fb::BufferKind::constant, constantNumber(constant.getValue()),
+                                               0, byteSize(constant.getType())));
+        return success();
+      })
+      .Case([&](exec::ViewOp view) {
+        tables.bufferNumbers[view] = tables.bufferNumbers.lookup(view.getSource());
+        return success();
+      })
+      .Case([&](exec::LaunchOp launch) -> LogicalResult {
+        FailureOr<uint32_t> number = kernelNumber(launch);
+        if (failed(number))
+          return failure();
+        addInstruction(tables, op, fb::Opcode::launch, *number, launch.getInputs(), launch.getOutputs());
+        return success();
+      })
+      .Case([&](exec::GemmOp gemm) {
+        addInstruction(tables, op, fb::Opcode::gemm, gemmNumber(gemm), {gemm.getLhs(), gemm.getRhs()},
+                       gemm.getOut());
+        return success();
+      })
+      .Case([&](exec::CallOp call) -> LogicalResult {
+        auto callee = module.lookupSymbol<exec::BlockOp>(call.getCallee());
+        if (!callee)
+          return call.emitError("calls block '") << call.getCallee() << "', which is not there";
+        addInstruction(tables, op, fb::Opcode::call, blockNumbers.lookup(callee), call.getInputs(),
+                       call.getOutputs(), call.getFrame());
+        return success();
+      })
+      .Case([&](exec::CopyOp copy) {
+        addInstruction(tables, op, fb::Opcode::copy, 0, copy.getSource(), copy.getTarget());
+        return success();
+      })
+      .Case([&](exec::ScalarsOp scalars) -> LogicalResult {
+        FailureOr<uint32_t> number = hostProgramNumber(scalars);
+        if (failed(number))
+          return failure();
+        addInstruction(tables, op, fb::Opcode::scalars, *number, scalars.getInputs(), scalars.getOutputs());
+        return success();
+      })
+      .Default([](Operation *other) {
+        return other->emitError("the artifact has no instruction for this op");
+      });
+}
+
+uint32_t ArtifactBuilder::constantNumber(ElementsAttr value) {
+  auto [entry, isNew] = constantNumbers.try_emplace(value, constants.size());
+  if (isNew)
+    constants.push_back(value);
+  return entry->second;
+}
+
+FailureOr<uint32_t> ArtifactBuilder::kernelNumber(exec::LaunchOp op) {
+  auto kernel = module.lookupSymbol<func::FuncOp>(op.getKernel());
+  if (!kernel)
+    return op.emitError("launches kernel '") << op.getKernel() << "', which is not there";
+  auto [entry, isNew] = kernelNumbers.try_emplace(kernel, kernels.size());
+  if (isNew)
+    kernels.push_back(kernel);
+  return entry->second;
+}
+
+uint32_t ArtifactBuilder::gemmNumber(exec::GemmOp op) {
+  Type element = cast<ShapedType>(op.getOut().getType()).getElementType();
+  Attribute key = ArrayAttr::get(op.getContext(), {op->getPropertiesAsAttribute(), TypeAttr::get(element)});
+  auto [entry, isNew] = gemmNumbers.try_emplace(key, gemms.size());
+  if (!isNew)
+    return entry->second;
+  auto longs = [&](ArrayRef<int64_t> values) {
+    return builder.CreateVector(values.data(), values.size());
+  };
+  auto batch = longs(op.getBatch());
+  auto lhs = longs(op.getLhsStrides()), rhs = longs(op.getRhsStrides()), out = longs(op.getOutStrides());
+  auto lhsBatch = longs(op.getLhsBatchStrides()), rhsBatch = longs(op.getRhsBatchStrides());
+  auto outBatch = longs(op.getOutBatchStrides());
+  gemms.push_back(fb::CreateGemm(builder, toElementType(element), op.getM(), op.getN(), op.getK(), batch,
+                                 lhs, rhs, out, lhsBatch, rhsBatch, outBatch,
+                                 op.getBeta().convertToDouble()));
+  return gemms.size() - 1;
+}
+
+FailureOr<uint32_t> ArtifactBuilder::hostProgramNumber(exec::ScalarsOp op) {
+  auto function = module.lookupSymbol<func::FuncOp>(op.getProgram());
+  if (!function)
+    return op.emitError("evaluates '") << op.getProgram() << "', which is not there";
+  auto [entry, isNew] = hostNumbers.try_emplace(function, hostPrograms.size());
+  if (!isNew)
+    return entry->second;
+  FailureOr<HostProgram> program = buildHostProgram(function);
+  if (failed(program))
+    return failure();
+  auto types = [&](ValueRange buffers) {
+    std::vector<fb::ElementType> result;
+    for (Value buffer : buffers)
+      result.push_back(toElementType(cast<ShapedType>(buffer.getType()).getElementType()));
+    return builder.CreateVector(result);
+  };
+  auto name = builder.CreateString(function.getSymName().str());
+  auto instructions = builder.CreateVectorOfStructs(program->instructions);
+  auto inputTypes = types(op.getInputs());
+  auto results = builder.CreateVector(program->results);
+  auto resultTypes = types(op.getOutputs());
+  hostPrograms.push_back(
+      fb::CreateHostProgram(builder, name, instructions, inputTypes, results, resultTypes));
+  return hostPrograms.size() - 1;
+}

@@ -1,0 +1,81 @@
+//===- ArtifactBuilder.h - the tables of an artifact ------------*- C++ -*-===//
+//
+// Turns a module of stage `exec` into the artifact's metadata and blobs (see
+// runtime/exec/Artifact.fbs), one table per method. Order is the module's, so the
+// bytes are a function of the module and the code.
+//
+//   ArtifactBuilder builder(module);
+//   if (failed(builder.collect())) …           // kernels, blocks, host programs
+//   auto objects = compileKernels(builder.getKernels(), …);
+//   std::vector<std::byte> file = builder.finish(code);
+//
+//===----------------------------------------------------------------------===//
+#ifndef MINIGPTC_COMPILER_TARGET_CPU_ARTIFACTBUILDER_H
+#define MINIGPTC_COMPILER_TARGET_CPU_ARTIFACTBUILDER_H
+
+#include "compiler/target/cpu/Locations.h"
+#include "dialects/exec/IR/Exec.h"
+#include "runtime/exec/Artifact.h"
+#include "mlir/IR/BuiltinOps.h"
+
+#include <span>
+
+namespace minigptc::cpu {
+
+class ArtifactBuilder {
+public:
+  explicit ArtifactBuilder(mlir::ModuleOp module) : module(module) {}
+
+  /// Numbers what the blocks use and builds their instructions. Diagnostics on
+  /// failure (an unknown symbol, a host function that cannot be evaluated).
+  llvm::LogicalResult collect();
+  /// The kernels that blocks launch, numbered by first use.
+  llvm::ArrayRef<mlir::func::FuncOp> getKernels() const { return kernels; }
+  /// The whole file; `code` is the shared object with all kernels.
+  std::vector<std::byte> finish(std::span<const std::byte> code);
+
+private:
+  template <typename Table> using Offset = flatbuffers::Offset<Table>;
+  template <typename Table> using Offsets = std::vector<Offset<Table>>;
+
+  /// A block's buffers, operands and instructions, as they come.
+  struct BlockTables {
+    llvm::DenseMap<mlir::Value, uint32_t> bufferNumbers;
+    std::vector<fb::Buffer> buffers;
+    std::vector<uint32_t> operands;
+    std::vector<fb::Instruction> instructions;
+  };
+
+  llvm::LogicalResult collectBlock(exec::BlockOp block);
+  llvm::LogicalResult visit(mlir::Operation &op, BlockTables &tables);
+  void addBuffer(BlockTables &tables, mlir::Value value, fb::Buffer buffer);
+  void addInstruction(BlockTables &tables, mlir::Operation &op, fb::Opcode opcode,
+                      uint32_t target, mlir::ValueRange inputs, mlir::ValueRange outputs,
+                      uint64_t frame = 0);
+  uint32_t constantNumber(mlir::ElementsAttr value);
+  uint32_t gemmNumber(exec::GemmOp op);
+  llvm::FailureOr<uint32_t> kernelNumber(exec::LaunchOp op);
+  llvm::FailureOr<uint32_t> hostProgramNumber(exec::ScalarsOp op);
+
+  Offset<fb::TensorType> writeType(mlir::ShapedType type);
+  Offset<fb::Kernel> writeKernel(mlir::func::FuncOp kernel);
+  Offset<fb::Entry> writeEntry(exec::BlockOp block);
+  Offset<fb::Parameter> writeParameter(exec::BlockOp block, unsigned argument);
+  Offset<fb::MemoryReport> writeMemoryReport(exec::BlockOp block);
+
+  mlir::ModuleOp module;
+  flatbuffers::FlatBufferBuilder builder;
+  LocationTable locations;
+  llvm::SmallVector<mlir::func::FuncOp> kernels;
+  llvm::DenseMap<mlir::Operation *, uint32_t> kernelNumbers, blockNumbers, hostNumbers;
+  llvm::DenseMap<mlir::Attribute, uint32_t> constantNumbers, gemmNumbers;
+  llvm::SmallVector<mlir::ElementsAttr> constants;
+  llvm::SmallVector<exec::BlockOp> blocks;
+  Offsets<fb::Gemm> gemms;
+  Offsets<fb::Block> blockTables;
+  Offsets<fb::HostProgram> hostPrograms;
+};
+
+} // namespace minigptc::cpu
+
+#endif // MINIGPTC_COMPILER_TARGET_CPU_ARTIFACTBUILDER_H

@@ -1,0 +1,110 @@
+//===- ArtifactTables.cpp - entries, kernels, memory, the whole file ------===//
+#include "compiler/conversion/GraphToExec/MemoryReport.h"
+#include "compiler/target/cpu/ArtifactBuilder.h"
+#include "compiler/target/cpu/ArtifactTypes.h"
+#include "compiler/target/cpu/KernelPlan.h"
+#include "compiler/target/cpu/MachineCode.h"
+#include "dialects/graph/IR/Graph.h"
+#include "llvm/Config/llvm-config.h"
+
+using namespace mlir;
+using namespace minigptc;
+using namespace minigptc::cpu;
+
+flatbuffers::Offset<fb::TensorType> ArtifactBuilder::writeType(ShapedType type) {
+  auto shape = builder.CreateVector(type.getShape().data(), type.getShape().size());
+  return fb::CreateTensorType(builder, toElementType(type.getElementType()), shape);
+}
+
+flatbuffers::Offset<fb::Kernel> ArtifactBuilder::writeKernel(func::FuncOp kernel) {
+  KernelPlan plan = planKernel(kernel);
+  double flops = 0, bytes = 0;
+  kernel.walk([&](graph::CostOp op) { flops += op.getMatmulFlops(); });
+  auto types = [&](TypeRange range) {
+    Offsets<fb::TensorType> offsets;
+    for (Type type : range) {
+      bytes += byteSize(type);
+      offsets.push_back(writeType(cast<ShapedType>(type)));
+    }
+    return builder.CreateVector(offsets);
+  };
+  auto symbol = builder.CreateString(kernel.getSymName().str());
+  auto inputs = types(kernel.getArgumentTypes());
+  auto outputs = types(kernel.getResultTypes());
+  return fb::CreateKernel(builder, symbol, plan.items, plan.grain, inputs, outputs, flops, bytes);
+}
+
+flatbuffers::Offset<fb::Parameter> ArtifactBuilder::writeParameter(exec::BlockOp block,
+                                                                   unsigned argument) {
+  auto integer = [&](StringRef attribute, int64_t otherwise) {
+    auto value = block.getArgAttrOfType<IntegerAttr>(argument, attribute);
+    return value ? value.getInt() : otherwise;
+  };
+  auto nameAttr = block.getArgAttrOfType<StringAttr>(argument, graph::attr::kName);
+  std::string name = nameAttr ? nameAttr.str() : "arg" + std::to_string(argument);
+  auto type = writeType(cast<ShapedType>(block.getArgument(argument).getType()));
+  return fb::CreateParameter(builder, builder.CreateString(name), type,
+                             integer(graph::attr::kDonate, -1), integer(graph::attr::kIndexBound, 0));
+}
+
+flatbuffers::Offset<fb::Entry> ArtifactBuilder::writeEntry(exec::BlockOp block) {
+  Offsets<fb::Parameter> inputs, outputs;
+  for (unsigned i = 0; i < block.getNumArguments(); ++i)
+    (i < block.getNumInputs() ? inputs : outputs).push_back(writeParameter(block, i));
+  auto name = builder.CreateString(block.getSymName().str());
+  auto inputVector = builder.CreateVector(inputs);
+  auto outputVector = builder.CreateVector(outputs);
+  return fb::CreateEntry(builder, name, blockNumbers.lookup(block), inputVector, outputVector);
+}
+
+flatbuffers::Offset<fb::MemoryReport> ArtifactBuilder::writeMemoryReport(exec::BlockOp block) {
+  MemoryReport report = computeMemoryReport(module, block);
+  Offsets<fb::PeakItem> items;
+  for (const MemoryItem &item : report.items) {
+    auto tensor = builder.CreateString(item.tensor);
+    items.push_back(fb::CreatePeakItem(builder, tensor, item.bytes, locations.number(item.location)));
+  }
+  auto name = builder.CreateString(report.entry);
+  return fb::CreateMemoryReport(builder, name, builder.CreateVector(items), report.total);
+}
+
+std::vector<std::byte> ArtifactBuilder::finish(std::span<const std::byte> code) {
+  runtime::ArtifactBlobs blobs;
+  fb::Blob codeBlob = blobs.add(code, runtime::kPageSize);
+  std::vector<fb::Blob> constantBlobs;
+  for (ElementsAttr constant : constants)
+    constantBlobs.push_back(blobs.add(bytesOf(constant)));
+
+  Offsets<fb::Kernel> kernelTables;
+  for (func::FuncOp kernel : kernels)
+    kernelTables.push_back(writeKernel(kernel));
+  Offsets<fb::Entry> entries;
+  Offsets<fb::MemoryReport> memory;
+  for (exec::BlockOp block : blocks) {
+    if (!block->hasAttr(graph::attr::kEntry))
+      continue;
+    entries.push_back(writeEntry(block));
+    memory.push_back(writeMemoryReport(block));
+  }
+  std::vector<flatbuffers::Offset<flatbuffers::String>> features;
+  for (const std::string &feature : CpuTarget::features())
+    features.push_back(builder.CreateString(feature));
+  auto target = fb::CreateTarget(builder, builder.CreateString(CpuTarget::artifactTriple),
+                                 builder.CreateVector(features));
+  auto metadata = module->getAttrOfType<StringAttr>(graph::attr::kMetadata);
+  auto compiler = builder.CreateString("minigptc " MINIGPTC_VERSION ", LLVM " LLVM_VERSION_STRING);
+  auto kernelVector = builder.CreateVector(kernelTables);
+  auto gemmVector = builder.CreateVector(gemms);
+  auto blockVector = builder.CreateVector(blockTables);
+  auto hostVector = builder.CreateVector(hostPrograms);
+  auto constantVector = builder.CreateVectorOfStructs(constantBlobs);
+  auto entryVector = builder.CreateVector(entries);
+  auto locationVector = builder.CreateVector(locations.write(builder));
+  auto memoryVector = builder.CreateVector(memory);
+  auto metadataString = builder.CreateString(metadata ? metadata.str() : "{}");
+  builder.Finish(fb::CreateArtifact(builder, compiler, target, &codeBlob, kernelVector, gemmVector,
+                                    blockVector, hostVector, constantVector, entryVector,
+                                    locationVector, memoryVector, metadataString));
+  auto *begin = reinterpret_cast<const std::byte *>(builder.GetBufferPointer());
+  return runtime::assembleArtifact({begin, builder.GetSize()}, blobs);
+}

@@ -1,0 +1,48 @@
+//===- ArtifactTypes.cpp --------------------------------------------------===//
+#include "compiler/target/cpu/ArtifactTypes.h"
+
+using namespace mlir;
+using namespace minigptc;
+using namespace minigptc::cpu;
+using fb::ElementType;
+
+ElementType minigptc::cpu::toElementType(Type type) {
+  if (type.isF64())
+    return ElementType::f64;
+  if (type.isF32())
+    return ElementType::f32;
+  if (type.isBF16())
+    return ElementType::bf16;
+  if (type.isF16())
+    return ElementType::f16;
+  auto integer = cast<IntegerType>(type);
+  switch (integer.getWidth()) {
+  case 64: return integer.isUnsigned() ? ElementType::u64 : ElementType::i64;
+  case 32: return integer.isUnsigned() ? ElementType::u32 : ElementType::i32;
+  case 8: return ElementType::i8;
+  default: return ElementType::i1;
+  }
+}
+
+uint64_t minigptc::cpu::byteSize(Type shapedType) {
+  auto shaped = cast<ShapedType>(shapedType);
+  return uint64_t(shaped.getNumElements()) * ((shaped.getElementTypeBitWidth() + 7) / 8);
+}
+
+std::vector<std::byte> minigptc::cpu::bytesOf(ElementsAttr elements) {
+  size_t width = (elements.getShapedType().getElementTypeBitWidth() + 7) / 8;
+  std::vector<std::byte> bytes;
+  bytes.reserve(byteSize(elements.getType()));
+  auto append = [&](APInt bits) {
+    uint64_t value = bits.getZExtValue(); // little-endian, as the machine is
+    auto *begin = reinterpret_cast<const std::byte *>(&value);
+    bytes.insert(bytes.end(), begin, begin + width);
+  };
+  if (isa<FloatType>(elements.getElementType()))
+    for (const APFloat &value : elements.getValues<APFloat>())
+      append(value.bitcastToAPInt());
+  else
+    for (const APInt &value : elements.getValues<APInt>())
+      append(value);
+  return bytes;
+}

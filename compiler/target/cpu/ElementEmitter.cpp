@@ -1,0 +1,136 @@
+//===- ElementEmitter.cpp - elements, memory and loops --------------------===//
+#include "compiler/target/cpu/ElementEmitter.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/IR/Matchers.h"
+
+using namespace mlir;
+using namespace minigptc;
+using namespace minigptc::cpu;
+using namespace minigptc::graph::kernel;
+
+/// The type of an element in memory.
+static Type storageType(Type elementType) {
+  Type scalar = getScalarType(elementType);
+  return scalar.isInteger(1) ? IntegerType::get(scalar.getContext(), 8) : scalar;
+}
+
+static Value elementPointer(Scalars s, Value pointer, Type storage, Value position) {
+  Value offset = s.create<arith::IndexCastOp>(s.builder.getI64Type(), position);
+  return LLVM::GEPOp::create(s.builder, s.loc, pointer.getType(), storage, pointer,
+                             ArrayRef<LLVM::GEPArg>{offset}, LLVM::GEPNoWrapFlags::inbounds);
+}
+
+Value ElementEmitter::load(Value pointer, Type elementType, Value position) {
+  Scalars s = scalars();
+  Type storage = storageType(elementType);
+  Value address = elementPointer(s, pointer, storage, position);
+  Value loaded = LLVM::LoadOp::create(builder, s.loc, storage, address);
+  if (!elementType.isInteger(1))
+    return loaded;
+  return s.compare(arith::CmpIPredicate::ne, loaded, s.integer(storage, 0));
+}
+
+void ElementEmitter::store(Value scalar, Value pointer, Type elementType, Value position) {
+  Scalars s = scalars();
+  Type storage = storageType(elementType);
+  Value address = elementPointer(s, pointer, storage, position);
+  if (elementType.isInteger(1))
+    scalar = s.create<arith::ExtUIOp>(storage, scalar);
+  LLVM::StoreOp::create(builder, s.loc, scalar, address);
+}
+
+Value ElementEmitter::linearise(ValueRange indices, ArrayRef<int64_t> shape) {
+  if (indices.size() != shape.size())
+    return indices.front(); // already a position
+  return scopes.canonicalise(scalars().linearise(indices, shape));
+}
+
+Value ElementEmitter::element(Value value, ValueRange indices) {
+  Scopes::Key key{value, {}};
+  for (Value index : indices)
+    key.indices.push_back(scopes.canonicalise(index));
+  if (Value known = scopes.lookup(key))
+    return known;
+  OpBuilder::InsertionGuard guard(builder);
+  scopes.leaveLoops(key.indices);
+  Value result = compute(value, key.indices);
+  scopes.note(key, result);
+  return result;
+}
+
+Value ElementEmitter::compute(Value value, ValueRange indices) {
+  auto type = cast<RankedTensorType>(value.getType());
+  if (Value pointer = pointers.lookup(value))
+    return load(pointer, type.getElementType(), linearise(indices, type.getShape()));
+  Operation *op = value.getDefiningOp();
+  ElementsAttr data;
+  if (matchPattern(op, m_Constant(&data)) && !data.isSplat())
+    return constantElement(op, data, indices);
+  if (auto reduce = dyn_cast<graph::ReductionKernelOp>(op))
+    return reduction(reduce, indices);
+  auto operandElement = [&](unsigned operand, ValueRange at) {
+    return element(op->getOperand(operand), at);
+  };
+  return cast<graph::KernelOp>(op).emitElement(
+      builder, cast<OpResult>(value).getResultNumber(), indices, operandElement);
+}
+
+/// The bytes of an attribute as the buffers have them: i1 is a byte each.
+static DenseElementsAttr storageData(ElementsAttr data, Type storage) {
+  auto type = RankedTensorType::get({data.getNumElements()}, storage);
+  if (isa<FloatType>(storage))
+    return DenseElementsAttr::get(type, llvm::to_vector(data.getValues<APFloat>()));
+  unsigned width = storage.getIntOrFloatBitWidth();
+  SmallVector<APInt> values;
+  for (const APInt &value : data.getValues<APInt>())
+    values.push_back(value.zextOrTrunc(width));
+  return DenseElementsAttr::get(type, values);
+}
+
+Value ElementEmitter::constantElement(Operation *op, ElementsAttr data, ValueRange indices) {
+  Type elementType = data.getElementType();
+  Value &pointer = constants[op];
+  if (!pointer) {
+    OpBuilder::InsertionGuard guard(builder);
+    Type storage = storageType(elementType);
+    auto module = function->getParentOfType<ModuleOp>();
+    builder.setInsertionPointToStart(module.getBody());
+    auto array = LLVM::LLVMArrayType::get(storage, data.getNumElements());
+    std::string name = "data" + std::to_string(constants.size());
+    auto global = LLVM::GlobalOp::create(builder, function->getLoc(), array, /*isConstant=*/true,
+                                         LLVM::Linkage::Private, name, storageData(data, storage),
+                                         /*alignment=*/64);
+    builder.setInsertionPointToStart(&function->getRegion(0).front());
+    pointer = LLVM::AddressOfOp::create(builder, function->getLoc(), global);
+  }
+  return load(pointer, elementType, linearise(indices, cast<ShapedType>(data.getType()).getShape()));
+}
+
+scf::ForOp ElementEmitter::enterLoop(Value begin, Value end) {
+  Scalars s = scalars();
+  auto loop = scf::ForOp::create(builder, s.loc, begin, end, s.index(1));
+  builder.setInsertionPoint(loop.getBody()->getTerminator());
+  return loop;
+}
+
+scf::ForOp ElementEmitter::enterParallelLoop(Value begin, Value end) {
+  scf::ForOp loop = enterLoop(begin, end);
+  parallelLoops.push_back({loop, false});
+  return loop;
+}
+
+scf::ForOp ElementEmitter::enterColumnLoop(Value begin, Value end, int64_t maxTrip) {
+  scf::ForOp loop = enterParallelLoop(begin, end);
+  columnLoops[loop] = maxTrip;
+  return loop;
+}
+
+Value ElementEmitter::allocate(Type elementType, int64_t count) {
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(&function->getRegion(0).front());
+  Location loc = function->getLoc();
+  Value size = LLVM::ConstantOp::create(builder, loc, builder.getI64Type(), count);
+  auto pointer = LLVM::LLVMPointerType::get(builder.getContext());
+  return LLVM::AllocaOp::create(builder, loc, pointer, storageType(elementType), size,
+                                /*alignment=*/64);
+}

@@ -1,0 +1,259 @@
+//===- KernelEmitter.cpp --------------------------------------------------===//
+#include "compiler/target/cpu/KernelEmitter.h"
+#include "compiler/target/cpu/ElementEmitter.h"
+#include "compiler/target/cpu/KernelPlan.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+
+using namespace mlir;
+using namespace minigptc;
+using namespace minigptc::cpu;
+using namespace minigptc::graph::kernel;
+
+static bool isSupported(Type type) {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  return tensor && !tensor.getElementType().isBF16() && !tensor.getElementType().isF16();
+}
+
+LogicalResult minigptc::cpu::verifyKernel(func::FuncOp kernel) {
+  if (!kernel.getBody().hasOneBlock())
+    return kernel.emitError("a kernel must have one block");
+  for (Operation &op : kernel.getBody().front()) {
+    for (Type type : op.getResultTypes())
+      if (!isSupported(type))
+        return op.emitError() << "no CPU code for " << type
+                              << ": bf16 and f16 do not compile for target 'cpu'; use f32";
+    if (!isa<func::ReturnOp>(op) && !isa<graph::KernelOp>(op))
+      return op.emitError("this op has no kernel: it must be decomposed before the stage 'schedule'");
+  }
+  for (Type type : kernel.getArgumentTypes())
+    if (!isSupported(type))
+      return kernel.emitError() << "no CPU code for " << type
+                                << ": bf16 and f16 do not compile for target 'cpu'; use f32";
+  return success();
+}
+
+namespace {
+
+class KernelEmitter {
+public:
+  explicit KernelEmitter(func::FuncOp kernel)
+      : kernel(kernel), builder(kernel.getContext()), loc(builder.getUnknownLoc()) {}
+
+  OwningOpRef<ModuleOp> emit();
+
+private:
+  void bindBuffers();
+  void emitNest(const NestPlan &nest, int64_t firstItem);
+  void emitRow(const NestPlan &nest, Value item);
+  void emitScatterPart(const NestPlan &nest, Value item);
+  void copyScatterOperand(const NestPlan &nest, Value output, Value begin, Value end);
+  void scatterSlices(const NestPlan &nest, Value output, Value begin, Value end);
+  void annotateLoops();
+
+  Value output(const NestPlan &nest, size_t i) {
+    return kernel.getBody().front().getTerminator()->getOperand(nest.outputs[i]);
+  }
+  Value buffer(unsigned number) { return outputBuffers[number]; }
+  Scalars scalars() { return {builder, loc}; }
+  /// The range [begin, end) of the cut dimension that chunk number covers.
+  std::pair<Value, Value> chunkRange(const NestPlan &nest, Value number);
+
+  func::FuncOp kernel;
+  OpBuilder builder;
+  Location loc;
+  func::FuncOp function;
+  std::unique_ptr<ElementEmitter> elements;
+  SmallVector<Value> outputBuffers;
+};
+
+} // namespace
+
+OwningOpRef<ModuleOp> KernelEmitter::emit() {
+  OwningOpRef<ModuleOp> module = ModuleOp::create(loc);
+  builder.setInsertionPointToEnd(module->getBody());
+  auto pointer = LLVM::LLVMPointerType::get(builder.getContext());
+  Type i64 = builder.getI64Type();
+  function = func::FuncOp::create(builder, loc, kernel.getSymName(),
+                                  builder.getFunctionType({pointer, i64, i64}, {}));
+  builder.setInsertionPointToEnd(function.addEntryBlock());
+  elements = std::make_unique<ElementEmitter>(builder, function);
+  bindBuffers();
+  int64_t firstItem = 0;
+  for (const NestPlan &nest : planKernel(kernel).nests) {
+    emitNest(nest, firstItem);
+    firstItem += nest.items();
+  }
+  func::ReturnOp::create(builder, loc);
+  annotateLoops();
+  return module;
+}
+
+void KernelEmitter::bindBuffers() {
+  Value buffers = function.getArgument(0);
+  auto pointerAt = [&](unsigned number) -> Value {
+    Value address = LLVM::GEPOp::create(builder, loc, buffers.getType(), buffers.getType(), buffers,
+                                        ArrayRef<LLVM::GEPArg>{int32_t(number)});
+    return LLVM::LoadOp::create(builder, loc, buffers.getType(), address);
+  };
+  for (BlockArgument argument : kernel.getArguments())
+    elements->bind(argument, pointerAt(argument.getArgNumber()));
+  for (unsigned i = 0; i < kernel.getNumResults(); ++i)
+    outputBuffers.push_back(pointerAt(kernel.getNumArguments() + i));
+}
+
+/// for item in [begin, end) ∩ the nest's items
+void KernelEmitter::emitNest(const NestPlan &nest, int64_t firstItem) {
+  Scalars s = scalars();
+  auto bound = [&](unsigned argument) {
+    Value item = s.create<arith::IndexCastOp>(builder.getIndexType(), function.getArgument(argument));
+    item = s.create<arith::MaxSIOp>(s.sub(item, firstItem), s.index(0));
+    return s.create<arith::MinSIOp>(item, s.index(nest.items()));
+  };
+  scf::ForOp loop = elements->enterLoop(bound(1), bound(2));
+  if (nest.scatter)
+    emitScatterPart(nest, loop.getInductionVar());
+  else
+    emitRow(nest, loop.getInductionVar());
+  elements->leaveLoop(loop);
+}
+
+std::pair<Value, Value> KernelEmitter::chunkRange(const NestPlan &nest, Value number) {
+  Scalars s = scalars();
+  int64_t size = nest.inner < 0 ? 1 : nest.shape[nest.inner];
+  if (nest.chunks == 1)
+    return {s.index(0), s.index(size)};
+  Value begin = s.mul(number, nest.chunk);
+  Value end = s.add(begin, nest.chunk);
+  if (size % nest.chunk)
+    end = s.create<arith::MinSIOp>(end, s.index(size));
+  return {begin, end};
+}
+
+void KernelEmitter::emitRow(const NestPlan &nest, Value item) {
+  Scalars s = scalars();
+  auto [begin, end] = chunkRange(nest, s.mod(item, nest.chunks));
+  int64_t rank = nest.shape.size();
+  SmallVector<Value> indices;
+  if (nest.inner > 0)
+    indices = s.delinearise(s.div(item, nest.chunks), ArrayRef(nest.shape).take_front(nest.inner));
+  scf::ForOp loop = elements->enterColumnLoop(begin, end, nest.chunk);
+  if (nest.inner >= 0)
+    indices.push_back(loop.getInductionVar());
+  while (int64_t(indices.size()) < rank) // the dimensions after the inner one are 1
+    indices.push_back(scalars().index(0));
+  SmallVector<Value> results;
+  for (size_t i = 0; i < nest.outputs.size(); ++i) {
+    ArrayRef<int64_t> shape = getShape(output(nest, i));
+    bool isSame = nest.flat || shape == ArrayRef(nest.shape);
+    results.push_back(elements->element(
+        output(nest, i), isSame ? indices : scalars().reshape(indices, nest.shape, shape)));
+  }
+  for (auto [i, result] : llvm::enumerate(results)) {
+    Value position = elements->linearise(indices, nest.shape);
+    elements->store(result, buffer(nest.outputs[i]), getElementType(output(nest, i)), position);
+  }
+  elements->leaveLoop(loop);
+}
+
+/// Walks the whole result but for the cut dimension, of which only [begin, end).
+void KernelEmitter::copyScatterOperand(const NestPlan &nest, Value output, Value begin, Value end) {
+  auto scatter = output.getDefiningOp<graph::ScatterKernelOp>();
+  SmallVector<scf::ForOp> loops;
+  SmallVector<Value> indices;
+  for (auto [dim, size] : llvm::enumerate(nest.shape)) {
+    Scalars s = scalars();
+    bool isCut = int64_t(dim) == nest.inner, isLast = dim + 1 == nest.shape.size();
+    Value from = isCut ? begin : s.index(0), to = isCut ? end : s.index(size);
+    loops.push_back(isLast ? elements->enterParallelLoop(from, to) : elements->enterLoop(from, to));
+    indices.push_back(loops.back().getInductionVar());
+  }
+  Value element = elements->element(scatter->getOperand(0), indices);
+  Value position = elements->linearise(indices, nest.shape);
+  elements->store(element, buffer(nest.outputs[0]), getElementType(output), position);
+  if (!loops.empty())
+    elements->leaveLoop(loops.front());
+}
+
+/// For every slice in order: its place, and the slice's elements in [begin, end)
+/// of the cut dimension combined into the result.
+void KernelEmitter::scatterSlices(const NestPlan &nest, Value output, Value begin, Value end) {
+  auto scatter = output.getDefiningOp<graph::ScatterKernelOp>();
+  unsigned updatesNumber = scatter->getNumOperands() - 1;
+  Value updates = scatter->getOperand(updatesNumber);
+  auto load = [&](unsigned operand, ValueRange at) {
+    return elements->element(scatter->getOperand(operand), at);
+  };
+  SmallVector<int64_t> placed = scatter.getPlacedDims();
+  size_t numSliceDims = getShape(updates).size() - (nest.shape.size() - placed.size());
+  SmallVector<scf::ForOp> loops;
+  SmallVector<Value> at;
+  for (int64_t size : getShape(updates).take_front(numSliceDims)) {
+    Scalars s = scalars();
+    loops.push_back(elements->enterLoop(s.index(0), s.index(size)));
+    at.push_back(loops.back().getInductionVar());
+  }
+  SmallVector<Value> indices(nest.shape.size());
+  Value inRange;
+  for (auto [dim, place] : llvm::zip_equal(placed, scatter.emitPlace(builder, at, load))) {
+    Scalars s = scalars();
+    bool isCut = dim == nest.inner;
+    Value low = isCut ? begin : s.index(0), high = isCut ? end : s.index(nest.shape[dim]);
+    inRange = s.both(inRange, s.compare(arith::CmpIPredicate::sge, place, low));
+    inRange = s.both(inRange, s.compare(arith::CmpIPredicate::slt, place, high));
+    indices[dim] = place;
+  }
+  if (inRange) {
+    auto branch = scf::IfOp::create(builder, loc, inRange, /*withElseRegion=*/false);
+    builder.setInsertionPoint(branch.thenBlock()->getTerminator());
+  }
+  for (auto [dim, index] : llvm::enumerate(indices)) {
+    if (index)
+      continue;
+    Scalars s = scalars();
+    bool isCut = int64_t(dim) == nest.inner, isLast = dim + 1 == nest.shape.size();
+    Value from = isCut ? begin : s.index(0), to = isCut ? end : s.index(nest.shape[dim]);
+    index = (isLast ? elements->enterParallelLoop(from, to) : elements->enterLoop(from, to))
+                .getInductionVar();
+    at.push_back(index);
+  }
+  Type type = getElementType(output);
+  Value position = elements->linearise(indices, nest.shape);
+  Value update = elements->element(updates, at);
+  Value old = elements->load(buffer(nest.outputs[0]), type, position);
+  elements->store(scatter.emitCombine(builder, old, update), buffer(nest.outputs[0]), type, position);
+  if (!loops.empty())
+    elements->leaveLoop(loops.front());
+}
+
+void KernelEmitter::emitScatterPart(const NestPlan &nest, Value item) {
+  auto [begin, end] = chunkRange(nest, item);
+  copyScatterOperand(nest, output(nest, 0), begin, end);
+  scatterSlices(nest, output(nest, 0), begin, end);
+}
+
+/// Tells LLVM which loops may be vectorised without checking for overlap: a
+/// buffer may be input and output at once, element by element.
+void KernelEmitter::annotateLoops() {
+  MLIRContext *context = builder.getContext();
+  auto flag = [&](bool value) { return BoolAttr::get(context, value); };
+  for (auto [loop, isLaneLoop] : elements->getParallelLoops()) {
+    bool isInnermost = !loop.getBody()->walk([](scf::ForOp) { return WalkResult::interrupt(); })
+                            .wasInterrupted();
+    if (!isInnermost)
+      continue;
+    auto group = LLVM::AccessGroupAttr::get(context, DistinctAttr::create(builder.getUnitAttr()));
+    loop.getBody()->walk([&](LLVM::AccessGroupOpInterface access) {
+      access.setAccessGroups(builder.getArrayAttr(group));
+    });
+    LLVM::LoopUnrollAttr unroll;
+    if (isLaneLoop) // LLVM would unroll it before it gets to vectorise it
+      unroll = LLVM::LoopUnrollAttr::get(context, flag(true), {}, {}, {}, {}, {}, {});
+    auto annotation = LLVM::LoopAnnotationAttr::get(context, {}, {}, {}, unroll, {}, {}, {}, {}, {},
+                                                    {}, {}, {}, {}, {}, group);
+    loop->setAttr("llvm.loop_annotation", annotation);
+  }
+}
+
+OwningOpRef<ModuleOp> minigptc::cpu::emitKernel(func::FuncOp kernel) {
+  return KernelEmitter(kernel).emit();
+}

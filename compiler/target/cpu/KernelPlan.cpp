@@ -1,0 +1,152 @@
+//===- KernelPlan.cpp -----------------------------------------------------===//
+#include "compiler/target/cpu/KernelPlan.h"
+#include "mlir/IR/Matchers.h"
+
+using namespace mlir;
+using namespace minigptc;
+using namespace minigptc::cpu;
+
+/// Scalar operations that a thread should find in what it picks up: some ten
+/// microseconds of work.
+static constexpr int64_t kGrainOps = 16384;
+static constexpr int64_t kFlatChunk = 1024;
+static constexpr int64_t kRowChunk = 4096;
+
+static ArrayRef<int64_t> shapeOf(Value value) {
+  return cast<RankedTensorType>(value.getType()).getShape();
+}
+
+static int64_t ceilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+/// True if every value is a scalar or has the outputs' shape, element by
+/// element: then the nest may run over row-major positions.
+static bool isFlat(func::FuncOp kernel, ArrayRef<int64_t> shape) {
+  auto fits = [&](Value value) { return shapeOf(value).empty() || shapeOf(value) == shape; };
+  for (Operation &op : kernel.getBody().front().without_terminator()) {
+    DenseElementsAttr constant;
+    if (matchPattern(&op, m_Constant(&constant))) {
+      if (!constant.isSplat() || !fits(op.getResult(0)))
+        return false;
+      continue;
+    }
+    auto fusible = dyn_cast<graph::FusibleOp>(op);
+    if (!fusible || !llvm::all_of(op.getOperands(), fits) || !llvm::all_of(op.getResults(), fits))
+      return false;
+    bool scalarsOnly = op.getNumOperands() > 0 &&
+                       llvm::all_of(op.getOperands(), [](Value v) { return shapeOf(v).empty(); });
+    if (fusible.getFusionKind() != graph::FusionKind::elementwise && !scalarsOnly)
+      return false;
+  }
+  return llvm::all_of(kernel.getBody().front().getTerminator()->getOperands(), [&](Value value) {
+    return shapeOf(value) == shape;
+  });
+}
+
+namespace {
+/// What the kernel's reductions cost one element of a nest.
+struct ReductionCost {
+  bool alongColumns = false; ///< some keep their operand's last dimension
+  int64_t perElement = 0;    ///< elements combined for every element of the nest
+  bool sharedByRow = false;  ///< some results are used by many elements
+};
+} // namespace
+
+static ReductionCost reductionCost(func::FuncOp kernel, int64_t elements) {
+  ReductionCost cost;
+  kernel.walk([&](graph::ReductionKernelOp op) {
+    Value operand = op->getOperand(0);
+    SmallVector<int64_t> dims = op.getReducedDims();
+    int64_t rank = shapeOf(operand).size();
+    int64_t results = cast<RankedTensorType>(op->getResult(0).getType()).getNumElements();
+    int64_t length = 1;
+    for (int64_t dim : dims)
+      length *= shapeOf(operand)[dim];
+    if (results < elements) {
+      cost.sharedByRow = true;
+      return;
+    }
+    cost.perElement += length;
+    cost.alongColumns |= rank > 0 && !llvm::is_contained(dims, rank - 1) && !dims.empty();
+  });
+  return cost;
+}
+
+static int64_t chooseChunk(const NestPlan &nest, bool flat, const ReductionCost &cost) {
+  int64_t size = nest.shape[nest.inner];
+  if (cost.alongColumns)
+    return std::min<int64_t>(size, nest.rows * ceilDiv(size, 256) >= 16 ? 256 : 64);
+  if (cost.perElement > 0)
+    return std::clamp<int64_t>(kRowChunk / cost.perElement, 1, size);
+  if (cost.sharedByRow)
+    return size;
+  return std::min(size, flat || nest.rows == 1 ? kFlatChunk : kRowChunk);
+}
+
+/// A scatter is cut along its last dimension if slices have it (runs of at least
+/// a cache line), else along its first.
+static void planScatter(NestPlan &nest, graph::ScatterKernelOp op) {
+  nest.scatter = true;
+  nest.shape.assign(shapeOf(op->getResult(0)).begin(), shapeOf(op->getResult(0)).end());
+  if (nest.shape.empty())
+    return;
+  bool lastIsPlaced = llvm::is_contained(op.getPlacedDims(), int64_t(nest.shape.size()) - 1);
+  nest.inner = lastIsPlaced ? 0 : nest.shape.size() - 1;
+  int64_t size = nest.shape[nest.inner];
+  int64_t least = lastIsPlaced ? 1 : 16;
+  nest.chunk = std::max<int64_t>(1, std::min(size, std::max(least, ceilDiv(size, 16))));
+  nest.chunks = ceilDiv(size, nest.chunk);
+}
+
+static void planMap(NestPlan &nest, func::FuncOp kernel, ArrayRef<int64_t> shape) {
+  bool flat = nest.flat = isFlat(kernel, shape) && !shape.empty();
+  int64_t elements = ShapedType::getNumElements(shape);
+  if (flat)
+    nest.shape = {elements};
+  else
+    nest.shape.assign(shape.begin(), shape.end());
+  for (auto [dim, size] : llvm::enumerate(nest.shape))
+    if (size != 1 || nest.inner < 0)
+      nest.inner = dim;
+  if (nest.inner < 0)
+    return;
+  for (int64_t size : ArrayRef(nest.shape).take_front(nest.inner))
+    nest.rows *= size;
+  nest.chunk = std::max<int64_t>(1, chooseChunk(nest, flat, reductionCost(kernel, elements)));
+  nest.chunks = ceilDiv(nest.shape[nest.inner], nest.chunk);
+}
+
+static int64_t itemCost(const NestPlan &nest, func::FuncOp kernel) {
+  int64_t elements = ShapedType::getNumElements(nest.shape);
+  if (nest.scatter)
+    return elements / std::max<int64_t>(1, nest.items()) + 1;
+  return nest.chunk * (1 + reductionCost(kernel, elements).perElement);
+}
+
+KernelPlan minigptc::cpu::planKernel(func::FuncOp kernel) {
+  KernelPlan plan;
+  Operation *terminator = kernel.getBody().front().getTerminator();
+  SmallVector<std::pair<int64_t, unsigned>> nestOfSize;
+  for (auto [number, output] : llvm::enumerate(terminator->getOperands())) {
+    if (auto scatter = output.getDefiningOp<graph::ScatterKernelOp>()) {
+      plan.nests.emplace_back().outputs.push_back(number);
+      planScatter(plan.nests.back(), scatter);
+      continue;
+    }
+    ArrayRef<int64_t> shape = shapeOf(output);
+    int64_t size = ShapedType::getNumElements(shape);
+    auto known = llvm::find_if(nestOfSize, [&](auto &entry) { return entry.first == size; });
+    if (known == nestOfSize.end()) {
+      nestOfSize.emplace_back(size, plan.nests.size());
+      planMap(plan.nests.emplace_back(), kernel, shape);
+      known = std::prev(nestOfSize.end());
+    }
+    plan.nests[known->second].outputs.push_back(number);
+  }
+  int64_t cost = 1;
+  for (const NestPlan &nest : plan.nests) {
+    plan.items += nest.items();
+    cost = std::max(cost, itemCost(nest, kernel));
+  }
+  plan.grain = std::max<int64_t>(1, kGrainOps / cost);
+  return plan;
+}

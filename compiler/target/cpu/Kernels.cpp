@@ -1,0 +1,114 @@
+//===- Kernels.cpp --------------------------------------------------------===//
+#include "compiler/target/cpu/Kernels.h"
+#include "compiler/target/cpu/KernelEmitter.h"
+#include "compiler/target/cpu/MachineCode.h"
+#include "compiler/target/cpu/ObjectCache.h"
+#include "llvm/Support/FormatVariadic.h"
+
+#include <atomic>
+#include <chrono>
+#include <thread>
+
+using namespace mlir;
+using namespace minigptc;
+using namespace minigptc::cpu;
+
+namespace {
+/// A kernel on its way to object code.
+struct Job {
+  std::string text, key, object, error;
+  double seconds = 0;
+  bool done = false;
+};
+} // namespace
+
+/// The kernel without source locations: equal kernels of different places in a
+/// model are one entry of the cache.
+static std::string printKernel(func::FuncOp kernel) {
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  kernel->print(stream, OpPrintingFlags().enableDebugInfo(false).useLocalScope().assumeVerified());
+  return text;
+}
+
+static double secondsSince(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+static void compileJob(MachineCode &generator, Job &job) {
+  auto start = std::chrono::steady_clock::now();
+  FailureOr<std::string> object = generator.compile(job.text);
+  if (succeeded(object))
+    job.object = std::move(*object);
+  else
+    job.error = generator.error();
+  job.done = succeeded(object);
+  job.seconds = secondsSince(start);
+}
+
+/// Threads take the next job until there is none; each has a generator.
+static void compileJobs(ArrayRef<Job *> jobs, int threads) {
+  if (threads <= 0)
+    threads = std::max(1u, std::thread::hardware_concurrency());
+  threads = std::min<int>(threads, jobs.size());
+  std::atomic<size_t> next{0};
+  auto work = [&] {
+    MachineCode generator;
+    for (size_t i; (i = next++) < jobs.size();)
+      compileJob(generator, *jobs[i]);
+  };
+  std::vector<std::thread> others;
+  for (int i = 1; i < threads; ++i)
+    others.emplace_back(work);
+  if (!jobs.empty())
+    work();
+  for (std::thread &thread : others)
+    thread.join();
+}
+
+static void reportTiming(ArrayRef<func::FuncOp> kernels, ArrayRef<Job> jobs) {
+  for (size_t i = 0; i < jobs.size(); ++i) {
+    func::FuncOp kernel = kernels[i];
+    llvm::errs() << llvm::formatv("{0,8:f2} ms  {1}{2}\n", jobs[i].seconds * 1e3,
+                                  kernel.getSymName(), jobs[i].seconds == 0 ? " (cached)" : "");
+  }
+}
+
+FailureOr<std::vector<std::string>> minigptc::cpu::compileKernels(ArrayRef<func::FuncOp> kernels,
+                                                                  const CompileOptions &options,
+                                                                  CompileStats &stats) {
+  std::string directory = options.cacheDir.empty() ? ObjectCache::defaultDirectory() : options.cacheDir;
+  ObjectCache cache(options.useCache ? directory : "");
+  std::vector<Job> jobs(kernels.size());
+  std::vector<Job *> missing;
+  for (auto [kernel, job] : llvm::zip_equal(kernels, jobs)) {
+    if (failed(verifyKernel(kernel)))
+      return failure();
+    job.text = printKernel(kernel);
+    job.key = ObjectCache::keyOf(job.text);
+    if (auto object = cache.lookup(job.key)) {
+      job.object = std::move(*object);
+      job.done = true;
+    } else {
+      missing.push_back(&job);
+    }
+  }
+  compileJobs(missing, options.threads);
+  stats.kernels = jobs.size();
+  stats.kernelsCompiled = missing.size();
+  if (options.timing)
+    reportTiming(kernels, jobs);
+  for (Job *job : missing)
+    if (job->done)
+      cache.store(job->key, job->object);
+  if (!missing.empty())
+    cache.trim();
+  std::vector<std::string> objects;
+  for (size_t i = 0; i < jobs.size(); ++i) {
+    func::FuncOp kernel = kernels[i];
+    if (!jobs[i].done)
+      return kernel.emitError("cannot generate code for this kernel: ") << jobs[i].error;
+    objects.push_back(std::move(jobs[i].object));
+  }
+  return objects;
+}

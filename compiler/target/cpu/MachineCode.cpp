@@ -1,0 +1,113 @@
+//===- MachineCode.cpp ----------------------------------------------------===//
+#include "compiler/target/cpu/MachineCode.h"
+#include "compiler/target/cpu/KernelEmitter.h"
+#include "compiler/target/cpu/KernelLowering.h"
+#include "mlir/Parser/Parser.h"
+#include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Export.h"
+#include "llvm/IR/LegacyPassManager.h"
+#include "llvm/MC/TargetRegistry.h"
+#include "llvm/Passes/PassBuilder.h"
+#include "llvm/Support/TargetSelect.h"
+#include "llvm/Target/TargetMachine.h"
+#include "llvm/TargetParser/Triple.h"
+
+using namespace mlir;
+using namespace minigptc::cpu;
+
+static DialectRegistry makeRegistry() {
+  DialectRegistry registry;
+  registerKernelDialects(registry);
+  registerBuiltinDialectTranslation(registry);
+  registerLLVMDialectTranslation(registry);
+  return registry;
+}
+
+static std::unique_ptr<llvm::TargetMachine> makeMachine() {
+  static const bool initialised = [] {
+    LLVMInitializeX86TargetInfo();
+    LLVMInitializeX86Target();
+    LLVMInitializeX86TargetMC();
+    LLVMInitializeX86AsmPrinter();
+    return true;
+  }();
+  (void)initialised;
+  std::string error;
+  llvm::Triple triple(CpuTarget::triple);
+  const llvm::Target *target = llvm::TargetRegistry::lookupTarget(triple, error);
+  if (!target)
+    return nullptr;
+  llvm::TargetOptions options;
+  // Products and sums are fused only where a polynomial says so: else a value's
+  // bits would depend on what it was fused with.
+  options.AllowFPOpFusion = llvm::FPOpFusion::Standard;
+  return std::unique_ptr<llvm::TargetMachine>(
+      target->createTargetMachine(triple, CpuTarget::cpu, "", options, llvm::Reloc::PIC_,
+                                  llvm::CodeModel::Small, llvm::CodeGenOptLevel::Default));
+}
+
+MachineCode::MachineCode()
+    : context(makeRegistry(), MLIRContext::Threading::DISABLED), machine(makeMachine()) {
+  context.loadAllAvailableDialects();
+}
+
+MachineCode::~MachineCode() = default;
+
+llvm::FailureOr<std::string> MachineCode::compile(const std::string &text) {
+  message.clear();
+  if (!machine) {
+    message = "this LLVM has no code generator for x86-64";
+    return failure();
+  }
+  ScopedDiagnosticHandler handler(&context, [&](Diagnostic &diagnostic) {
+    message += (message.empty() ? "" : "; ") + diagnostic.str();
+    return success();
+  });
+  OwningOpRef<ModuleOp> source = parseSourceString<ModuleOp>(text, &context);
+  if (!source)
+    return failure();
+  auto kernel = *source->getOps<func::FuncOp>().begin();
+  OwningOpRef<ModuleOp> loops = emitKernel(kernel);
+  if (failed(expandMath(*loops)) || failed(lowerToLLVM(*loops)))
+    return failure();
+  llvm::LLVMContext llvmContext;
+  std::unique_ptr<llvm::Module> module = translateModuleToLLVMIR(*loops, llvmContext, "kernel");
+  if (!module)
+    return failure();
+  return generate(*module);
+}
+
+void MachineCode::optimise(llvm::Module &module) {
+  llvm::PipelineTuningOptions tuning;
+  tuning.LoopVectorization = tuning.SLPVectorization = true;
+  tuning.LoopInterleaving = tuning.LoopUnrolling = true;
+  llvm::PassBuilder builder(machine.get(), tuning);
+  llvm::LoopAnalysisManager loops;
+  llvm::FunctionAnalysisManager functions;
+  llvm::CGSCCAnalysisManager sccs;
+  llvm::ModuleAnalysisManager modules;
+  builder.registerModuleAnalyses(modules);
+  builder.registerCGSCCAnalyses(sccs);
+  builder.registerFunctionAnalyses(functions);
+  builder.registerLoopAnalyses(loops);
+  builder.crossRegisterProxies(loops, functions, sccs, modules);
+  builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O2).run(module, modules);
+}
+
+llvm::FailureOr<std::string> MachineCode::generate(llvm::Module &module) {
+  module.setTargetTriple(machine->getTargetTriple());
+  module.setDataLayout(machine->createDataLayout());
+  for (llvm::Function &function : module)
+    function.setDoesNotThrow(); // no unwind tables
+  optimise(module);
+  llvm::SmallVector<char, 0> object;
+  llvm::raw_svector_ostream stream(object);
+  llvm::legacy::PassManager passes;
+  if (machine->addPassesToEmitFile(passes, stream, nullptr, llvm::CodeGenFileType::ObjectFile)) {
+    message = "this LLVM cannot write object files";
+    return failure();
+  }
+  passes.run(module);
+  return std::string(object.begin(), object.end());
+}

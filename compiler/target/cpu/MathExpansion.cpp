@@ -1,0 +1,127 @@
+//===- MathExpansion.cpp - functions that the CPU does not have -----------===//
+#include "compiler/conversion/GraphToLoops/Scalars.h"
+#include "compiler/target/cpu/KernelLowering.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Math/Transforms/Passes.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+#include "llvm/ADT/StringMap.h"
+#include "llvm/ADT/StringSet.h"
+
+using namespace mlir;
+using minigptc::graph::kernel::Scalars;
+
+/// x minus the nearest multiple of π/2, and that multiple modulo 4, in f64: so
+/// that angles of many thousand turns keep an f32's precision.
+static std::pair<Value, Value> reduceAngle(Scalars s, Value x) {
+  Type f64 = s.builder.getF64Type();
+  auto fma = [&](Value a, Value b, Value c) -> Value {
+    return math::FmaOp::create(s.builder, s.loc, a, b, c);
+  };
+  Value wide = s.create<arith::ExtFOp>(f64, x);
+  Value turns = s.create<arith::MulFOp>(wide, s.real(f64, 0.63661977236758134));
+  Value k = math::RoundEvenOp::create(s.builder, s.loc, turns);
+  // π/2 in two parts, the second what the first leaves out.
+  Value rest = fma(k, s.real(f64, -1.5707963267948966), wide);
+  rest = fma(k, s.real(f64, -6.123233995736766e-17), rest);
+  Value fours = math::FloorOp::create(s.builder, s.loc,
+                                      s.create<arith::MulFOp>(k, s.real(f64, 0.25)));
+  Value quadrant = fma(fours, s.real(f64, -4.0), k);
+  return {s.create<arith::TruncFOp>(s.builder.getF32Type(), rest), quadrant};
+}
+
+/// c[0] + t·(c[1] + t·(…))
+static Value polynomial(Scalars s, Value t, ArrayRef<double> coefficients) {
+  Value result = s.real(t.getType(), coefficients.back());
+  for (double coefficient : llvm::reverse(coefficients.drop_back()))
+    result = math::FmaOp::create(s.builder, s.loc, result, t, s.real(t.getType(), coefficient));
+  return result;
+}
+
+/// sin (or cos, a quarter turn on) of an f32: minimax polynomials of sine and
+/// cosine on [-π/4, π/4], chosen and signed by the quadrant.
+static Value sineOrCosine(Scalars s, Value x, bool isCosine) {
+  using P = arith::CmpFPredicate;
+  auto [r, quadrant] = reduceAngle(s, x);
+  Type f32 = r.getType(), f64 = quadrant.getType();
+  Value square = s.create<arith::MulFOp>(r, r);
+  Value sine = polynomial(s, square, {-1.6666654611e-1, 8.3321608736e-3, -1.9515295891e-4});
+  sine = math::FmaOp::create(s.builder, s.loc, s.create<arith::MulFOp>(sine, square), r, r);
+  Value cosine = polynomial(s, square, {1.0, -0.5, 4.166664568298827e-2, -1.388731625493765e-3,
+                                        2.443315711809948e-5});
+  auto isQuadrant = [&](double number) { return s.compare(P::OEQ, quadrant, s.real(f64, number)); };
+  Value odd = s.create<arith::OrIOp>(isQuadrant(1), isQuadrant(3));
+  Value negative = isCosine ? s.create<arith::OrIOp>(isQuadrant(1), isQuadrant(2))
+                            : s.compare(P::OGE, quadrant, s.real(f64, 2.0));
+  Value result = isCosine ? s.select(odd, sine, cosine) : s.select(odd, cosine, sine);
+  Value minus = s.create<arith::MulFOp>(result, s.real(f32, -1.0));
+  return s.select(negative, minus, result);
+}
+
+template <typename OpTy, bool isCosine> struct ExpandAngle : OpRewritePattern<OpTy> {
+  using OpRewritePattern<OpTy>::OpRewritePattern;
+  LogicalResult matchAndRewrite(OpTy op, PatternRewriter &rewriter) const override {
+    if (!op.getType().isF32())
+      return failure();
+    rewriter.replaceOp(op, sineOrCosine({rewriter, op.getLoc()}, op.getOperand(), isCosine));
+    return success();
+  }
+};
+
+/// libm's name of an op's f64 function, or nothing.
+static StringRef libmName(Operation *op) {
+  static const llvm::StringMap<StringRef> names = {
+      {"math.cbrt", "cbrt"},   {"math.cos", "cos"},     {"math.erf", "erf"},
+      {"math.exp", "exp"},     {"math.expm1", "expm1"}, {"math.log", "log"},
+      {"math.log1p", "log1p"}, {"math.powf", "pow"},    {"math.sin", "sin"},
+      {"math.tanh", "tanh"}};
+  return names.lookup(op->getName().getStringRef());
+}
+
+static bool hasPolynomial(StringRef name) {
+  static const llvm::StringSet<llvm::MallocAllocator> names = {"math.erf", "math.exp",   "math.expm1",
+                                          "math.log", "math.log1p", "math.tanh"};
+  return names.contains(name);
+}
+
+static void callLibm(ModuleOp module, Operation *op, StringRef name) {
+  OpBuilder builder(op);
+  Type type = op->getResult(0).getType();
+  std::string symbol = type.isF64() ? name.str() : name.str() + "f";
+  auto callee = module.lookupSymbol<func::FuncOp>(symbol);
+  if (!callee) {
+    auto functionType = builder.getFunctionType(SmallVector<Type>(op->getNumOperands(), type), type);
+    builder.setInsertionPointToStart(module.getBody());
+    callee = func::FuncOp::create(builder, op->getLoc(), symbol, functionType);
+    callee.setPrivate();
+    builder.setInsertionPoint(op);
+  }
+  auto call = func::CallOp::create(builder, op->getLoc(), callee, op->getOperands());
+  op->replaceAllUsesWith(call);
+  op->erase();
+}
+
+LogicalResult minigptc::cpu::expandMath(ModuleOp module) {
+  SmallVector<Operation *> functions;
+  module.walk([&](Operation *op) {
+    if (!libmName(op).empty())
+      functions.push_back(op);
+  });
+  if (functions.empty())
+    return success();
+  MLIRContext *context = module.getContext();
+  context->loadDialect<vector::VectorDialect>();
+  RewritePatternSet patterns(context);
+  populateMathPolynomialApproximationPatterns(patterns, hasPolynomial);
+  patterns.add<ExpandAngle<math::SinOp, false>, ExpandAngle<math::CosOp, true>>(context);
+  if (failed(applyOpPatternsGreedily(functions, std::move(patterns))))
+    return failure();
+  functions.clear();
+  module.walk([&](Operation *op) {
+    if (!libmName(op).empty())
+      functions.push_back(op);
+  });
+  for (Operation *op : functions)
+    callLibm(module, op, libmName(op));
+  return success();
+}

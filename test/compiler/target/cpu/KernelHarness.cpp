@@ -1,0 +1,139 @@
+//===- KernelHarness.cpp --------------------------------------------------===//
+#include "test/compiler/target/cpu/KernelHarness.h"
+#include "compiler/interpreter/Interpreter.h"
+#include "compiler/pipelines/Pipelines.h"
+#include "compiler/target/cpu/KernelEmitter.h"
+#include "compiler/target/cpu/KernelPlan.h"
+#include "compiler/target/cpu/Linker.h"
+#include "compiler/target/cpu/MachineCode.h"
+#include "mlir/Parser/Parser.h"
+#include <catch2/catch.hpp>
+
+#include <cmath>
+#include <dlfcn.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+using namespace mlir;
+using namespace minigptc;
+
+static DialectRegistry makeRegistry() {
+  DialectRegistry registry;
+  registerAllDialects(registry);
+  return registry;
+}
+
+KernelHarness::KernelHarness() : context(makeRegistry()) { context.loadAllAvailableDialects(); }
+
+OwningOpRef<ModuleOp> KernelHarness::parse(const std::string &text) {
+  OwningOpRef<ModuleOp> module = parseSourceString<ModuleOp>(text, &context);
+  INFO(text);
+  REQUIRE(module);
+  return module;
+}
+
+KernelHarness::Tensor KernelHarness::random(RankedTensorType type) {
+  Tensor tensor(type);
+  std::uniform_real_distribution<double> distribution(low, high);
+  for (int64_t i = 0; i < tensor.getNumElements(); ++i) {
+    double value = distribution(generator);
+    if (isa<FloatType>(type.getElementType()))
+      tensor.setFloat(i, value);
+    else if (type.getElementType().isInteger(1))
+      tensor.setInt(i, value > 0);
+    else
+      tensor.setInt(i, int64_t(std::floor(value)));
+  }
+  return tensor;
+}
+
+using KernelFunction = void (*)(void *const *, int64_t, int64_t);
+
+/// The library stays loaded, and its file open: dlopen takes a path that it knows
+/// for the library that it has.
+static KernelFunction loadKernel(const std::vector<std::byte> &code, const std::string &name) {
+  int file = memfd_create("kernel", MFD_CLOEXEC);
+  REQUIRE(write(file, code.data(), code.size()) == ssize_t(code.size()));
+  std::string path = "/proc/self/fd/" + std::to_string(file);
+  void *library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  INFO((library ? "" : dlerror()));
+  REQUIRE(library);
+  void *symbol = dlsym(library, name.c_str());
+  REQUIRE(symbol);
+  return reinterpret_cast<KernelFunction>(symbol);
+}
+
+std::vector<KernelHarness::Tensor> KernelHarness::run(ModuleOp module,
+                                                      const std::vector<Tensor> &inputs) {
+  auto kernel = *module.getOps<func::FuncOp>().begin();
+  REQUIRE(succeeded(cpu::verifyKernel(kernel)));
+  static cpu::MachineCode generator;
+  std::string text;
+  llvm::raw_string_ostream(text) << kernel;
+  FailureOr<std::string> object = generator.compile(text);
+  INFO(generator.error());
+  REQUIRE(succeeded(object));
+  std::string error;
+  FailureOr<std::vector<std::byte>> code = cpu::linkSharedObject({*object}, error);
+  INFO(error);
+  REQUIRE(succeeded(code));
+  KernelFunction function = loadKernel(*code, kernel.getSymName().str());
+
+  std::vector<Tensor> arguments = inputs, results;
+  std::vector<void *> buffers;
+  for (Tensor &argument : arguments)
+    buffers.push_back(argument.mutableData());
+  for (Type type : kernel.getResultTypes())
+    results.push_back(Tensor(cast<RankedTensorType>(type)));
+  for (Tensor &result : results) {
+    std::memset(result.mutableData(), 0x7f, result.getNumBytes()); // every element must be written
+    buffers.push_back(result.mutableData());
+  }
+  int64_t items = cpu::planKernel(kernel).items, middle = (items + 1) / 3;
+  function(buffers.data(), middle, items);
+  function(buffers.data(), 0, middle);
+  return results;
+}
+
+static void compare(const KernelHarness::Tensor &got, const KernelHarness::Tensor &expected,
+                    double tolerance) {
+  REQUIRE(got.getType() == expected.getType());
+  bool isFloat = isa<FloatType>(got.getType().getElementType());
+  for (int64_t i = 0; i < got.getNumElements(); ++i) {
+    INFO("element " << i);
+    if (!isFloat) {
+      REQUIRE(got.getInt(i) == expected.getInt(i));
+      continue;
+    }
+    double a = got.getFloat(i), b = expected.getFloat(i);
+    if (std::isnan(b) || std::isinf(b)) {
+      REQUIRE(((std::isnan(a) && std::isnan(b)) || a == b));
+      continue;
+    }
+    INFO("got " << a << ", expected " << b);
+    REQUIRE(std::abs(a - b) <= tolerance * (1 + std::abs(b)));
+  }
+}
+
+void KernelHarness::check(const std::string &text) {
+  OwningOpRef<ModuleOp> module = parse(text);
+  auto kernel = *module->getOps<func::FuncOp>().begin();
+  std::vector<Tensor> inputs;
+  for (Type type : kernel.getArgumentTypes())
+    inputs.push_back(random(cast<RankedTensorType>(type)));
+  check(text, inputs);
+}
+
+void KernelHarness::check(const std::string &text, const std::vector<Tensor> &inputs) {
+  INFO(text);
+  OwningOpRef<ModuleOp> module = parse(text);
+  auto kernel = *module->getOps<func::FuncOp>().begin();
+  auto expected = interpreter::evaluate(*module, kernel.getSymName(), inputs);
+  REQUIRE(succeeded(expected));
+  std::vector<Tensor> got = run(*module, inputs);
+  REQUIRE(got.size() == expected->size());
+  for (size_t i = 0; i < got.size(); ++i) {
+    INFO("result " << i);
+    compare(got[i], (*expected)[i], tolerance);
+  }
+}
