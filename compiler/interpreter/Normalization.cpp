@@ -1,7 +1,7 @@
 //===- Normalization.cpp - softmax, norms, cross-entropy, rope ------------===//
 //
-// Computed in f64 and rounded once, but for rope's angles: those are in the
-// accumulator type of the operand, as the op says.
+// Computed in f64 and rounded once, but for rope's angles: those are in f32, as the
+// op says.
 //
 //===----------------------------------------------------------------------===//
 #include "compiler/interpreter/Element.h"
@@ -92,15 +92,14 @@ static LogicalResult evaluateRmsNorm(RmsNormOp op, ArrayRef<Tensor> operands,
   return success();
 }
 
-/// Cosine and sine of an angle rounded to f32 unless the operand is f64.
-static std::pair<double, double> rotation(double position, double frequency, bool isF64) {
-  double angle = isF64 ? position * frequency : double(float(position) * float(frequency));
-  return {std::cos(angle), std::sin(angle)};
+/// Cosine and sine of an angle, each rounded to f32 as the angle is.
+static std::pair<float, float> rotation(int64_t position, double frequency) {
+  float angle = float(position) * float(frequency);
+  return {float(std::cos(double(angle))), float(std::sin(double(angle)))};
 }
 
 static LogicalResult evaluateRope(RopeOp op, ArrayRef<Tensor> operands,
                                   SmallVectorImpl<Tensor> &results) {
-  const bool isF64 = operands[0].getType().getElementType().isF64();
   const double theta = op.getTheta().convertToDouble();
   ArrayRef<int64_t> shape = operands[0].getShape(); // [B, S, H, D]
   const int64_t sequence = shape[1], heads = shape[2], width = shape[3];
@@ -108,8 +107,8 @@ static LogicalResult evaluateRope(RopeOp op, ArrayRef<Tensor> operands,
   for (int64_t pair = 0; pair < int64_t(values.size()) / 2; ++pair) {
     const int64_t i = pair % (width / 2);
     const int64_t s = pair / (width / 2) / heads % sequence;
-    auto [cosine, sine] = rotation(double(operands[1].getInt(s)),
-                                   std::pow(theta, -2.0 * double(i) / double(width)), isF64);
+    auto [cosine, sine] =
+        rotation(operands[1].getInt(s), std::pow(theta, -2.0 * double(i) / double(width)));
     if (op.getInverse())
       sine = -sine;
     double a = values[2 * pair], b = values[2 * pair + 1];
