@@ -6,7 +6,7 @@ import lit.formats
 config.name = "minigptc"
 config.test_format = lit.formats.ShTest(True)
 config.suffixes = [".mlir", ".test"]
-config.excludes = ["golden", "package"]
+config.excludes = ["golden", "package", "Inputs"]
 config.test_source_root = os.path.dirname(__file__)
 config.test_exec_root = os.path.join(config.minigptc_obj, "lit")
 config.environment["PATH"] = os.pathsep.join(
@@ -14,3 +14,6 @@ config.environment["PATH"] = os.pathsep.join(
 for name in ("XDG_CACHE_HOME", "HOME"):
     if name in os.environ:
         config.environment[name] = os.environ[name]
+# %exit 2 CMD: succeeds if CMD's exit status is 2 (or one of a list, as 1,2).
+config.substitutions.append(
+    ("%exit", "bash " + os.path.join(config.test_source_root, "integration", "Inputs", "expect_exit.sh")))

@@ -67,11 +67,18 @@ Status RunFlags::apply(RunConfig &config) const {
   return Status::success();
 }
 
+bool RunFlags::resumes() const { return resume_->count() > 0; }
+
+std::string RunFlags::resumedFolder() const { return resumeFrom_.empty() ? out : resumeFrom_; }
+
 runtime::TrainingOptions RunFlags::trainingOptions(const RunConfig &config) const {
   runtime::TrainingOptions options;
-  options.outDir = !out.empty() ? out : !config.checkpoint.dir.empty() ? config.checkpoint.dir : "runs/" + config.name;
-  options.resume = resume_->count() > 0 || !config.checkpoint.resumeFrom.empty();
-  options.resumeFrom = !resumeFrom_.empty() ? resumeFrom_ : resume_->count() > 0 ? "" : config.checkpoint.resumeFrom;
+  options.outDir = !out.empty()                      ? out
+                   : !resumeFrom_.empty()            ? resumeFrom_
+                   : !config.checkpoint.dir.empty() ? config.checkpoint.dir
+                                                     : "runs/" + config.name;
+  options.resume = resumes() || !config.checkpoint.resumeFrom.empty();
+  options.resumeFrom = !resumeFrom_.empty() ? resumeFrom_ : resumes() ? "" : config.checkpoint.resumeFrom;
   options.initFrom = initFrom;
   options.saveWeights = saveWeights;
   options.dumpGrads = dumpGrads;

@@ -40,6 +40,9 @@ struct RunFlags {
   runtime::Status apply(runtime::RunConfig &config) const;
   /// Output folder, resumption and files; `runs/<name>` where --out is not given.
   runtime::TrainingOptions trainingOptions(const runtime::RunConfig &config) const;
+  /// Whether --resume was given, and the folder it goes on from (may be empty).
+  bool resumes() const;
+  std::string resumedFolder() const;
 
 private:
   CLI::Option *resume_ = nullptr;

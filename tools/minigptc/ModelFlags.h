@@ -25,6 +25,8 @@ struct ModelFlags {
 
   /// Adds the flags to a subcommand.
   void addTo(CLI::App &app);
+  /// Whether any flag names a configuration.
+  bool chosen() const { return !preset.empty() || !configFile.empty() || !model.empty(); }
   /// The resolved configuration: --set over --config over --preset over defaults.
   /// Remarks go to stderr unless `quiet`.
   runtime::StatusOr<runtime::RunConfig> resolve(bool quiet) const;

@@ -1,0 +1,83 @@
+//===- Build.cpp - from a configuration to a loaded program ---------------===//
+#include "tools/minigptc/Build.h"
+
+#include "minigptc/trace/TraceError.h"
+#include "runtime/base/Suggest.h"
+
+#include <chrono>
+#include <unistd.h>
+
+using namespace minigptc;
+using runtime::Status;
+using runtime::StatusCode;
+
+static double now() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+void BuildFlags::addTo(CLI::App &app) {
+  app.add_option("--threads", threads, "Threads to compile and run with (default: all cores)")->type_name("N");
+  app.add_option("--target", target, "cpu")->type_name("TARGET")->capture_default_str();
+  app.add_flag("--timing", timing, "Report the time of each pass and kernel on stderr");
+  app.add_flag("--no-cache", noCache, "Compile every kernel anew");
+  app.add_flag("--verify-each", verifyEach, "Verify the IR after each pass");
+}
+
+CompileOptions BuildFlags::options() const {
+  return {.target = target, .threads = threads, .verifyEach = verifyEach, .useCache = !noCache, .timing = timing};
+}
+
+/// A wrong --threads or --target, before anything is done.
+static Status checkFlags(const BuildFlags &flags) {
+  if (flags.threads < 0 || flags.threads > 1024)
+    return Status(StatusCode::invalidArgument, "--threads must be between 0 and 1024, not " + std::to_string(flags.threads));
+  if (flags.target != "cpu")
+    return Status(StatusCode::invalidArgument, "this build has no target '" + flags.target + "'")
+        .withHelp("targets: cpu");
+  return Status::success();
+}
+
+TracedProgram minigptc::traceProgram(const runtime::RunConfig &config, const ProgramOptions &options) {
+  double start = now();
+  Program program = buildProgram(config, options);
+  return {std::move(program), now() - start};
+}
+
+runtime::StatusOr<LoadedProgram> minigptc::buildSession(const runtime::RunConfig &config, const ProgramOptions &options,
+                                                        const BuildFlags &flags) {
+  MINIGPTC_RETURN_IF_ERROR(checkFlags(flags));
+  double start = now();
+  TracedProgram traced = traceProgram(config, options);
+  CompiledProgram compiled = compile(traced.program, flags.options());
+  runtime::StatusOr<runtime::Session> session =
+      runtime::Session::load(compiled.artifact, {.driver = "host", .threads = flags.threads});
+  if (!session)
+    return session.status();
+  compiled.stats.traceSeconds = traced.seconds;
+  compiled.stats.totalSeconds = now() - start;
+  return LoadedProgram{std::move(*session), compiled.stats};
+}
+
+Status minigptc::guardCompile(const std::function<Status()> &body) {
+  try {
+    return body();
+  } catch (const TraceError &error) {
+    return Status(StatusCode::invalidArgument, error.what());
+  } catch (const CompileError &error) {
+    return Status(StatusCode::failedPrecondition, error.what());
+  } catch (const std::invalid_argument &error) {
+    return Status(StatusCode::invalidArgument, error.what());
+  }
+}
+
+Status minigptc::checkFits(const runtime::RunConfig &config) {
+  // Parameters, their gradients and two moments, in f32: the least a step needs.
+  double bytes = 4.0 * 4.0 * double(countParameters(config));
+  double memory = double(sysconf(_SC_PHYS_PAGES)) * double(sysconf(_SC_PAGESIZE));
+  if (bytes <= memory)
+    return Status::success();
+  char text[160];
+  snprintf(text, sizeof text, "%.4g parameters need at least %.1f GiB to train; this machine has %.1f GiB",
+           double(countParameters(config)), bytes / (1 << 30), memory / (1 << 30));
+  return Status(StatusCode::invalidArgument, text).withHelp("make model.d_model, model.d_ff, model.num_layers or model.vocab_size smaller");
+}

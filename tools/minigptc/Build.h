@@ -1,0 +1,57 @@
+//===- Build.h - from a configuration to a loaded program -------*- C++ -*-===//
+//
+// Traces the model that a configuration describes, compiles it in memory and
+// loads the artifact into the same runtime that minigptc-run uses.
+//
+//===----------------------------------------------------------------------===//
+#ifndef MINIGPTC_TOOLS_MINIGPTC_BUILD_H
+#define MINIGPTC_TOOLS_MINIGPTC_BUILD_H
+
+#include "minigptc/compiler/Compile.h"
+#include "minigptc/runtime/Session.h"
+#include "minigptc/trace/Program.h"
+#include "models/Registry.h"
+#include "runtime/train/RunConfig.h"
+
+#include <CLI/CLI.hpp>
+
+#include <functional>
+
+namespace minigptc {
+
+/// --threads, --target, --timing: how to compile and run.
+struct BuildFlags {
+  int threads = 0;
+  std::string target = "cpu";
+  bool timing = false, noCache = false, verifyEach = false;
+
+  void addTo(CLI::App &app);
+  CompileOptions options() const;
+};
+
+struct TracedProgram {
+  Program program;
+  double seconds = 0; ///< that tracing took
+};
+
+/// Throws TraceError for a model that can't be built.
+TracedProgram traceProgram(const runtime::RunConfig &config, const ProgramOptions &options);
+
+struct LoadedProgram {
+  runtime::Session session;
+  CompileStats stats; ///< tracing included
+};
+
+/// Traces, compiles and loads. A target that is not there is refused first.
+runtime::StatusOr<LoadedProgram> buildSession(const runtime::RunConfig &config, const ProgramOptions &options,
+                                              const BuildFlags &flags);
+
+/// Fails if the model's training state can't fit into this machine's memory.
+runtime::Status checkFits(const runtime::RunConfig &config);
+
+/// Runs `body`, turning TraceError and CompileError into a Status.
+runtime::Status guardCompile(const std::function<runtime::Status()> &body);
+
+} // namespace minigptc
+
+#endif // MINIGPTC_TOOLS_MINIGPTC_BUILD_H

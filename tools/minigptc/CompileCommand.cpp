@@ -1,0 +1,99 @@
+//===- CompileCommand.cpp - minigptc compile ------------------------------===//
+#include "tools/minigptc/Commands.h"
+
+#include "minigptc/compiler/Compile.h"
+#include "minigptc/trace/TraceError.h"
+#include "runtime/base/File.h"
+#include "tools/common/CommandLine.h"
+#include "tools/minigptc/Build.h"
+#include "tools/minigptc/ModelFlags.h"
+
+#include <memory>
+
+using namespace minigptc;
+using runtime::Status;
+using runtime::StatusCode;
+
+namespace {
+
+struct CompileFlags {
+  ModelFlags model;
+  BuildFlags build;
+  std::string input, output, stopAfter;
+  bool quiet = false;
+};
+
+/// The stage of that name; unknown ones list those that exist.
+runtime::StatusOr<Stage> parseStage(const std::string &name) {
+  std::string known = stageNames(), word;
+  std::istringstream words(known);
+  for (int number = 0; std::getline(words >> std::ws, word, ','); ++number)
+    if (word == name)
+      return Stage(number);
+  return Status(StatusCode::invalidArgument, "there is no stage '" + name + "' in this build").withHelp("stages: " + known);
+}
+
+Status printText(const std::string &text) {
+  if (fwrite(text.data(), 1, text.size(), stdout) != text.size() || fflush(stdout) != 0)
+    return Status(StatusCode::resourceExhausted, "can't write to standard output");
+  return Status::success();
+}
+
+Status printStageOf(const CompileFlags &flags, const CompileOptions &options) {
+  runtime::StatusOr<Stage> stage = parseStage(flags.stopAfter);
+  if (!stage)
+    return stage.status();
+  if (!flags.input.empty()) {
+    runtime::StatusOr<std::string> text = runtime::readTextFile(flags.input);
+    return text ? printText(printStageOfText(*text, flags.input, *stage, options)) : text.status();
+  }
+  runtime::StatusOr<runtime::RunConfig> config = flags.model.resolve(flags.quiet);
+  if (!config)
+    return config.status();
+  return printText(printStage(traceProgram(*config, {}).program, *stage, options));
+}
+
+Status compileTo(const CompileFlags &flags, const CompileOptions &options) {
+  if (flags.output.empty())
+    return Status(StatusCode::invalidArgument, "nothing to write: neither -o FILE nor --stop-after=STAGE is given");
+  CompiledProgram compiled;
+  if (!flags.input.empty()) {
+    runtime::StatusOr<std::string> text = runtime::readTextFile(flags.input);
+    if (!text)
+      return text.status();
+    compiled = compileText(*text, flags.input, options);
+  } else {
+    runtime::StatusOr<runtime::RunConfig> config = flags.model.resolve(flags.quiet);
+    if (!config)
+      return config.status();
+    compiled = compile(traceProgram(*config, {}).program, options);
+  }
+  MINIGPTC_RETURN_IF_ERROR(runtime::writeFileAtomically(flags.output, std::span<const std::byte>(compiled.artifact)));
+  if (!flags.quiet)
+    fprintf(stderr, "%s: %zu bytes, %lld kernels\n", flags.output.c_str(), compiled.artifact.size(),
+            (long long)compiled.stats.kernels);
+  return Status::success();
+}
+
+} // namespace
+
+void minigptc::addCompileCommand(CLI::App &app, int &exitStatus) {
+  CLI::App *command = app.add_subcommand("compile", "Compiles a model, or printed IR, to an .mgx artifact");
+  command->footer("Examples:\n"
+                  "  minigptc compile --preset tiny -o tiny.mgx\n"
+                  "  minigptc compile --preset nano --stop-after=fuse > fuse.mlir\n"
+                  "  minigptc compile fuse.mlir -o nano.mgx");
+  auto flags = std::make_shared<CompileFlags>();
+  command->add_option("IN.mlir", flags->input, "Printed IR of any stage; without it, a model is traced");
+  command->add_option("-o,--output", flags->output, "Artifact to write")->type_name("FILE");
+  command->add_option("--stop-after", flags->stopAfter, "Print the IR of a stage instead: " + stageNames())->type_name("STAGE");
+  command->add_flag("--quiet", flags->quiet, "Errors only");
+  flags->model.addTo(*command);
+  flags->build.addTo(*command);
+  command->callback([=, &exitStatus] {
+    exitStatus = reportStatus(guardCompile([&]() -> Status {
+      CompileOptions options = flags->build.options();
+      return flags->stopAfter.empty() ? compileTo(*flags, options) : printStageOf(*flags, options);
+    }));
+  });
+}

@@ -1,0 +1,88 @@
+//===- TrainCommand.cpp - minigptc train ----------------------------------===//
+#include "tools/minigptc/Commands.h"
+
+#include "tools/common/CommandLine.h"
+#include "tools/common/RunFlags.h"
+#include "tools/minigptc/Build.h"
+#include "tools/minigptc/ModelFlags.h"
+
+#include <filesystem>
+#include <memory>
+
+using namespace minigptc;
+using runtime::Status;
+using runtime::StatusCode;
+
+namespace {
+
+struct TrainFlags {
+  ModelFlags model;
+  BuildFlags build;
+  RunFlags run;
+};
+
+/// A resumed run without a configuration of its own takes that of the run.
+void useConfigOfResumedRun(TrainFlags &flags) {
+  if (!flags.run.resumes() || flags.model.chosen())
+    return;
+  std::filesystem::path config = std::filesystem::path(flags.run.resumedFolder()) / "config.yaml";
+  std::error_code error;
+  if (std::filesystem::exists(config, error))
+    flags.model.configFile = config;
+}
+
+runtime::CompileReport report(const CompileStats &stats) {
+  return {stats.traceSeconds, stats.passesSeconds, stats.codegenSeconds, stats.totalSeconds,
+          stats.kernels, stats.kernelsCompiled};
+}
+
+Status train(TrainFlags &flags) {
+  useConfigOfResumedRun(flags);
+  runtime::StatusOr<runtime::RunConfig> config = flags.model.resolve(flags.run.quiet);
+  if (!config)
+    return config.status();
+  MINIGPTC_RETURN_IF_ERROR(flags.run.apply(*config));
+  MINIGPTC_RETURN_IF_ERROR(checkFits(*config));
+
+  auto log = runtime::makeConsoleLog(stderr, flags.run.quiet);
+  runtime::TrainingOptions options = flags.run.trainingOptions(*config);
+  options.log = log.get();
+  options.target = flags.build.target;
+  // Data, folders and weights are looked at before the compiler takes its seconds.
+  runtime::StatusOr<runtime::TrainingSession> training = runtime::TrainingSession::prepare(*config, options);
+  if (!training)
+    return training.status();
+  if (!flags.run.quiet)
+    fprintf(stderr, "target: %s\n", flags.build.target.c_str());
+  runtime::StatusOr<LoadedProgram> loaded = buildSession(*config, {.gradients = !flags.run.dumpGrads.empty()}, flags.build);
+  if (!loaded)
+    return loaded.status();
+  if (!flags.run.quiet)
+    fprintf(stderr, "compiled in %.2f s (%lld kernels, %lld not in the cache)\n", loaded->stats.totalSeconds,
+            (long long)loaded->stats.kernels, (long long)loaded->stats.kernelsCompiled);
+
+  training->setCompileReport(report(loaded->stats));
+  training->setGemmPeak([&] { return loaded->session.measureGemmPeak(); });
+  runtime::SessionProgram program(loaded->session);
+  runtime::StatusOr<runtime::TrainingResult> result = training->run(program);
+  if (!result)
+    return result.status();
+  printf("steps %lld, final loss %.6g, %.4g tokens/s, run in %s\n", (long long)result->steps, result->finalLoss,
+         result->tokensPerSecond, options.outDir.c_str());
+  return Status::success();
+}
+
+} // namespace
+
+void minigptc::addTrainCommand(CLI::App &app, int &exitStatus) {
+  CLI::App *command = app.add_subcommand("train", "Trains a model");
+  command->footer("Examples:\n"
+                  "  minigptc train --preset tiny --text book.txt --out runs/book\n"
+                  "  minigptc train --config run.yaml --data tokens.bin --set optimizer.lr=3e-4\n"
+                  "  minigptc train --resume runs/book --steps 1000");
+  auto flags = std::make_shared<TrainFlags>();
+  flags->model.addTo(*command);
+  flags->build.addTo(*command);
+  flags->run.addTo(*command);
+  command->callback([=, &exitStatus] { exitStatus = reportStatus(guardCompile([&] { return train(*flags); })); });
+}
