@@ -1,0 +1,76 @@
+//===- Weights.cpp - parameters for eval and generate ---------------------===//
+#include "tools/minigptc/Weights.h"
+
+#include "runtime/train/Checkpoint.h"
+
+using namespace minigptc;
+using runtime::Status;
+using runtime::StatusCode;
+
+void WeightFlags::addTo(CLI::App &app) {
+  app.add_option("--run", run, "Output folder of a training run: its newest checkpoint is used")->type_name("DIR");
+  app.add_option("--weights", weights, "Weight file (safetensors); needs --config or --preset")->type_name("FILE");
+  model.addTo(app);
+}
+
+namespace {
+
+/// Parameters and configuration, before anything is compiled.
+struct Source {
+  runtime::RunConfig config;
+  std::optional<runtime::Checkpoint> checkpoint;
+};
+
+runtime::StatusOr<Source> findSource(const WeightFlags &flags, bool quiet) {
+  if (flags.run.empty() == flags.weights.empty())
+    return Status(StatusCode::invalidArgument, "either --run DIR or --weights FILE is needed");
+  if (!flags.weights.empty()) {
+    runtime::StatusOr<runtime::RunConfig> config = flags.model.resolve(quiet);
+    if (!config)
+      return config.status();
+    return Source{*config, std::nullopt};
+  }
+  if (flags.model.chosen() || !flags.model.settings.empty())
+    return Status(StatusCode::invalidArgument, "--run brings its own configuration; --preset, --config, --model and --set go with --weights");
+  runtime::StatusOr<runtime::Checkpoint> checkpoint = runtime::loadNewestCheckpoint(
+      flags.run + "/checkpoints", [](const std::string &text) { fprintf(stderr, "minigptc: remark: %s\n", text.c_str()); });
+  if (!checkpoint)
+    return checkpoint.status();
+  runtime::RunConfig config = checkpoint->config;
+  return Source{std::move(config), std::move(*checkpoint)};
+}
+
+/// `state.params.<name>` of a checkpoint.
+runtime::StatusOr<runtime::NamedArrays> parametersOf(const runtime::Checkpoint &checkpoint) {
+  const std::string prefix = "state.params.";
+  runtime::NamedArrays arrays;
+  for (const auto &[name, array] : checkpoint.tensors)
+    if (name.rfind(prefix, 0) == 0)
+      arrays.emplace_back(name.substr(prefix.size()), array);
+  if (arrays.empty())
+    return Status(StatusCode::dataLoss, "the checkpoint holds no parameters");
+  return arrays;
+}
+
+} // namespace
+
+runtime::StatusOr<TrainedModel> minigptc::loadTrained(const WeightFlags &flags, const BuildFlags &build, bool quiet) {
+  runtime::StatusOr<Source> source = findSource(flags, quiet);
+  if (!source)
+    return source.status();
+  runtime::StatusOr<LoadedProgram> loaded = buildSession(source->config, {.training = false}, build);
+  if (!loaded)
+    return loaded.status();
+  runtime::StatusOr<runtime::NamedArrays> parameters = Status(StatusCode::internal, "no parameters");
+  if (source->checkpoint) {
+    parameters = parametersOf(*source->checkpoint);
+  } else {
+    runtime::StatusOr<runtime::ProgramMetadata> metadata = runtime::ProgramMetadata::fromJson(loaded->session.metadata());
+    if (!metadata)
+      return metadata.status();
+    parameters = runtime::loadWeights(flags.weights, metadata->parameters);
+  }
+  if (!parameters)
+    return parameters.status();
+  return TrainedModel{std::move(source->config), std::move(loaded->session), std::move(*parameters)};
+}

@@ -1,0 +1,31 @@
+//===- Weights.h - parameters for eval and generate -------------*- C++ -*-===//
+#ifndef MINIGPTC_TOOLS_MINIGPTC_WEIGHTS_H
+#define MINIGPTC_TOOLS_MINIGPTC_WEIGHTS_H
+
+#include "runtime/train/WeightFile.h"
+#include "tools/minigptc/Build.h"
+#include "tools/minigptc/ModelFlags.h"
+
+namespace minigptc {
+
+/// --run DIR, or --weights FILE with a configuration.
+struct WeightFlags {
+  std::string run, weights;
+  ModelFlags model;
+
+  void addTo(CLI::App &app);
+};
+
+/// A compiled program with parameters to evaluate.
+struct TrainedModel {
+  runtime::RunConfig config;
+  runtime::Session session;
+  runtime::NamedArrays parameters;
+};
+
+/// Reads the newest checkpoint of a run, or a weight file, and compiles the model.
+runtime::StatusOr<TrainedModel> loadTrained(const WeightFlags &flags, const BuildFlags &build, bool quiet);
+
+} // namespace minigptc
+
+#endif // MINIGPTC_TOOLS_MINIGPTC_WEIGHTS_H
