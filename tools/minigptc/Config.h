@@ -49,6 +49,9 @@ private:
 /// Names of all presets.
 std::vector<std::string> presetNames();
 
+/// The configuration as a config file, which loads again and is the same.
+std::string toYaml(const runtime::RunConfig &config);
+
 } // namespace minigptc
 
 #endif // MINIGPTC_TOOLS_MINIGPTC_CONFIG_H

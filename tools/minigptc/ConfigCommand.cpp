@@ -2,6 +2,7 @@
 #include "tools/minigptc/Commands.h"
 
 #include "tools/common/CommandLine.h"
+#include "tools/minigptc/Config.h"
 #include "tools/minigptc/ModelFlags.h"
 
 #include <memory>
@@ -21,7 +22,7 @@ static void addAction(CLI::App &parent, const char *name, const char *summary, b
       exitStatus = reportError(config.status());
       return;
     }
-    std::string text = print ? config->toYaml() : "ok\n";
+    std::string text = print ? toYaml(*config) : "ok\n";
     exitStatus = fwrite(text.data(), 1, text.size(), stdout) == text.size() ? 0 : 1;
   });
 }

@@ -18,7 +18,7 @@ static runtime::Status makeStories(int64_t bytes, uint64_t seed, const std::stri
     return file.status();
   runtime::Status status;
   writeStories(bytes, seed, [&](const std::string &story) {
-    status = file->write(story.data(), story.size());
+    status = file->write(story);
     return status.ok();
   });
   MINIGPTC_RETURN_IF_ERROR(status);

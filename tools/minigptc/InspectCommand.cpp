@@ -32,16 +32,16 @@ Json parametersJson(const std::vector<runtime::ParameterDecl> &parameters) {
 
 std::string targetOf(const runtime::Program &program, const runtime::Instruction &instruction) {
   switch (instruction.opcode) {
-  case runtime::fb::Opcode::launch: return text(program.kernels[instruction.target].symbol);
-  case runtime::fb::Opcode::gemm: {
+  case fb::Opcode::launch: return text(program.kernels[instruction.target].symbol);
+  case fb::Opcode::gemm: {
     const runtime::GemmProblem &gemm = program.gemms[instruction.target].problem;
     std::string shape = std::to_string(gemm.m) + "x" + std::to_string(gemm.n) + "x" + std::to_string(gemm.k);
     for (int64_t size : gemm.batch)
       shape = std::to_string(size) + "x" + shape;
     return shape;
   }
-  case runtime::fb::Opcode::call: return text(program.blocks[instruction.target].name);
-  case runtime::fb::Opcode::scalars: return text(program.hostPrograms[instruction.target].name);
+  case fb::Opcode::call: return text(program.blocks[instruction.target].name);
+  case fb::Opcode::scalars: return text(program.hostPrograms[instruction.target].name);
   default: return "";
   }
 }
@@ -57,7 +57,7 @@ Json describe(const runtime::Program &program, size_t fileBytes) {
   for (const runtime::Block &block : program.blocks) {
     Json instructions = Json::array();
     for (const runtime::Instruction &instruction : block.instructions)
-      instructions.push_back({{"op", runtime::fb::EnumNameOpcode(instruction.opcode)}, {"target", targetOf(program, instruction)},
+      instructions.push_back({{"op", fb::EnumNameOpcode(instruction.opcode)}, {"target", targetOf(program, instruction)},
                               {"at", program.placeOf(instruction.location)}});
     blocks.push_back({{"name", text(block.name)}, {"frame_bytes", block.frameSize}, {"instructions", std::move(instructions)}});
   }
@@ -98,7 +98,7 @@ void printReport(const runtime::Program &program, size_t fileBytes) {
   for (const runtime::Block &block : program.blocks) {
     std::map<std::string, int> counts;
     for (const runtime::Instruction &instruction : block.instructions)
-      ++counts[runtime::fb::EnumNameOpcode(instruction.opcode)];
+      ++counts[fb::EnumNameOpcode(instruction.opcode)];
     printf("  %-40s", text(block.name).c_str());
     for (const auto &[name, count] : counts)
       printf(" %s %d", name.c_str(), count);

@@ -4,6 +4,7 @@
 #include "tools/common/CommandLine.h"
 #include "tools/common/RunFlags.h"
 #include "tools/minigptc/Build.h"
+#include "tools/minigptc/Config.h"
 #include "tools/minigptc/ModelFlags.h"
 
 #include <filesystem>
@@ -48,6 +49,7 @@ Status train(TrainFlags &flags) {
   runtime::TrainingOptions options = flags.run.trainingOptions(*config);
   options.log = log.get();
   options.target = flags.build.target;
+  options.configYaml = toYaml(*config);
   // Data, folders and weights are looked at before the compiler takes its seconds.
   runtime::StatusOr<runtime::TrainingSession> training = runtime::TrainingSession::prepare(*config, options);
   if (!training)
@@ -65,6 +67,7 @@ Status train(TrainFlags &flags) {
   training->setGemmPeak([&] { return loaded->session.measureGemmPeak(); });
   runtime::SessionProgram program(loaded->session);
   runtime::StatusOr<runtime::TrainingResult> result = training->run(program);
+  log.reset(); // Ends the live line.
   if (!result)
     return result.status();
   printf("steps %lld, final loss %.6g, %.4g tokens/s, run in %s\n", (long long)result->steps, result->finalLoss,

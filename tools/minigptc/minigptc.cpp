@@ -2,13 +2,11 @@
 #include "tools/common/CommandLine.h"
 #include "tools/minigptc/Commands.h"
 
-#include "llvm/Config/llvm-config.h"
-
 using namespace minigptc;
 
 int main(int argc, char **argv) {
   CLI::App app("minigptc traces a model written in C++, differentiates it and compiles the whole train step.", "minigptc");
-  app.set_version_flag("--version", std::string("minigptc " MINIGPTC_VERSION ", MLIR " LLVM_VERSION_STRING ", without CUDA"));
+  app.set_version_flag("--version", std::string("minigptc " MINIGPTC_VERSION ", MLIR " MINIGPTC_MLIR_VERSION ", without CUDA"));
   app.footer("Example:\n  minigptc train --preset tiny --text book.txt\n\n`minigptc COMMAND --help` shows a command's flags.");
   app.require_subcommand(1);
   int exitStatus = 0;
