@@ -118,7 +118,8 @@ private:
   /// The instruction that writes a piece of the frame, and its type.
   std::string describeFrame(exec::FrameOp frame) {
     std::string type = describe(cast<MemRefType>(frame.getType()));
-    for (Operation *user : llvm::reverse(SmallVector<Operation *>(frame->getUsers()))) {
+    SmallVector<Operation *> users(frame->getUsers()); // Newest first: the first writer is last.
+    for (Operation *user : llvm::reverse(users)) {
       if (auto launch = dyn_cast<exec::LaunchOp>(user);
           launch && llvm::is_contained(launch.getOutputs(), frame.getResult()))
         return (launch.getKernel() + " " + type).str();
