@@ -1,0 +1,24 @@
+//===- minigptc.h - all public headers --------------------------*- C++ -*-===//
+#ifndef MINIGPTC_MINIGPTC_H
+#define MINIGPTC_MINIGPTC_H
+
+#include "minigptc/compiler/Compile.h"
+#include "minigptc/nn/Attention.h"
+#include "minigptc/nn/Init.h"
+#include "minigptc/nn/Layers.h"
+#include "minigptc/nn/Module.h"
+#include "minigptc/optim/Optimizer.h"
+#include "minigptc/optim/Schedule.h"
+#include "minigptc/runtime/Array.h"
+#include "minigptc/runtime/Session.h"
+#include "minigptc/runtime/Status.h"
+#include "minigptc/trace/Function.h"
+#include "minigptc/trace/Jit.h"
+#include "minigptc/trace/Key.h"
+#include "minigptc/trace/Ops.h"
+#include "minigptc/trace/Program.h"
+#include "minigptc/trace/TraceError.h"
+#include "minigptc/trace/Transforms.h"
+#include "minigptc/trace/Value.h"
+
+#endif // MINIGPTC_MINIGPTC_H
