@@ -1,10 +1,11 @@
 // Layers and whole models against recorded values (test/golden), forward and
-// gradients, in the interpreter.
+// gradients, in the interpreter and compiled.
 #include "minigptc/nn/Attention.h"
 #include "minigptc/trace/Transforms.h"
 #include "models/Registry.h"
 #include "models/transformer_lm/TransformerLM.h"
 #include "test/support/Compare.h"
+#include "test/support/CompiledRunner.h"
 #include "test/support/ProgramRunner.h"
 #include "test/support/Safetensors.h"
 
@@ -15,7 +16,16 @@ using namespace minigptc::test;
 
 namespace {
 
-const char *const pipeline = "graph-autodiff";
+/// Both ways to run a program.
+template <typename Check> void bothWays(ProgramRunner &runner, const Program &program, const std::string &function,
+                                        const Tensors &inputs, Check check) {
+  {
+    INFO("interpreted");
+    check(runner.run(program, function, inputs, "graph-autodiff"));
+  }
+  INFO("compiled");
+  check(CompiledRunner(runner.context()).run(program, function, inputs));
+}
 
 TensorMap golden(ProgramRunner &runner, const std::string &name) {
   return readSafetensors(runner.context(), std::string(MINIGPTC_TEST_DIR) + "/golden/synth/" + name + ".safetensors");
@@ -66,17 +76,18 @@ void checkLayer(const std::string &file, const nn::Module &layer, const std::str
     fileNames["params." + parameter.name] = name;
     inputs["params." + parameter.name] = inProgram(data.at(name), parameter.shape.size() == 2);
   }
-  Tensors results = runner.run(program, "f", inputs, pipeline);
-  CHECK(difference(results.at("y"), data.at("expected"), tolerance) == "");
   std::vector<Tensor> all;
   for (auto &[path, name] : fileNames)
     all.push_back(data.at("grad." + name));
-  for (auto &[path, name] : fileNames) {
-    INFO(path);
-    Tensor expected = data.at("grad." + name);
-    bool isMatrix = path != "x" && expected.getShape().size() == 2;
-    CHECK(gradientDifference(results.at(path), inProgram(expected, isMatrix), normOf(all)) == "");
-  }
+  bothWays(runner, program, "f", inputs, [&](const Tensors &results) {
+    CHECK(difference(results.at("y"), data.at("expected"), tolerance) == "");
+    for (auto &[path, name] : fileNames) {
+      INFO(path);
+      Tensor expected = data.at("grad." + name);
+      bool isMatrix = path != "x" && expected.getShape().size() == 2;
+      CHECK(gradientDifference(results.at(path), inProgram(expected, isMatrix), normOf(all)) == "");
+    }
+  });
 }
 
 /// A model's loss and gradients through its entry `gradients`.
@@ -95,14 +106,17 @@ void checkModel(const std::string &file, const runtime::ModelConfig &model, cons
     all.push_back(data.at("grad." + parameter.name));
   }
   Tolerance tolerance{1e-4, 1e-5};
-  CHECK(difference(runner.run(program, "eval_loss", inputs, pipeline).at("loss"), data.at("expected"), tolerance) == "");
-  Tensors results = runner.run(program, "gradients", inputs, pipeline);
-  CHECK(difference(results.at("loss"), data.at("expected"), tolerance) == "");
-  for (const auto &parameter : lm->parameters()) {
-    INFO(parameter.name);
-    Tensor expected = inProgram(data.at("grad." + parameter.name), lm->isTransposedInFiles(parameter));
-    CHECK(gradientDifference(results.at("grads." + parameter.name), expected, normOf(all)) == "");
-  }
+  bothWays(runner, program, "eval_loss", inputs, [&](const Tensors &results) {
+    CHECK(difference(results.at("loss"), data.at("expected"), tolerance) == "");
+  });
+  bothWays(runner, program, "gradients", inputs, [&](const Tensors &results) {
+    CHECK(difference(results.at("loss"), data.at("expected"), tolerance) == "");
+    for (const auto &parameter : lm->parameters()) {
+      INFO(parameter.name);
+      Tensor expected = inProgram(data.at("grad." + parameter.name), lm->isTransposedInFiles(parameter));
+      CHECK(gradientDifference(results.at("grads." + parameter.name), expected, normOf(all)) == "");
+    }
+  });
 }
 
 runtime::ModelConfig lmConfig(int64_t d, int64_t ff, int64_t layers, int64_t vocab, int64_t context) {
@@ -143,7 +157,9 @@ TEST_CASE("transformer lm") {
   Tensors inputs{{"ids", data.at("in_indices")}};
   for (const auto &parameter : model->parameters())
     inputs["params." + parameter.name] = inProgram(weights.at(parameter.name), model->isTransposedInFiles(parameter));
-  CHECK(difference(runner.run(program, "f", inputs).at("result"), data.at("expected"), {1e-4, 1e-4}) == "");
+  bothWays(runner, program, "f", inputs, [&](const Tensors &results) {
+    CHECK(difference(results.at("result"), data.at("expected"), {1e-4, 1e-4}) == "");
+  });
 }
 
 TEST_CASE("tiny lm: loss and gradients") {
