@@ -35,7 +35,9 @@ static Tensor toTensor(const Array &array, mlir::MLIRContext &context) {
 }
 
 Tensors CompiledRunner::run(const Program &program, const std::string &function, const Tensors &inputs) {
-  CompiledProgram compiled = compile(program, {.verifyEach = true});
+  CompileOptions options;
+  options.verifyEach = true;
+  CompiledProgram compiled = compile(program, options);
   auto session = runtime::Session::load(compiled.artifact);
   if (!session)
     throw std::runtime_error(session.status().toString());

@@ -88,15 +88,18 @@ StatusOr<SharedObject> SharedObject::load(std::span<const std::byte> elf) {
   std::string path = "/proc/self/fd/" + std::to_string(descriptor);
   void *handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   std::string reason = handle ? "" : dlerror();
-  close(descriptor); // the mapping keeps the memory
-  if (!handle)
+  if (!handle) {
+    close(descriptor);
     return Status(StatusCode::dataLoss, "the machine code cannot be loaded: " + reason);
-  return SharedObject(handle);
+  }
+  return SharedObject(handle, descriptor);
 }
 
 SharedObject::~SharedObject() {
-  if (handle_)
+  if (handle_) {
     dlclose(handle_);
+    close(descriptor_);
+  }
 }
 
 void *SharedObject::find(const std::string &symbol) const {

@@ -22,9 +22,11 @@ class SharedObject {
 public:
   /// Checks the form (`checkElf`), then loads. The bytes are copied.
   static StatusOr<SharedObject> load(std::span<const std::byte> elf);
-  SharedObject(SharedObject &&other) noexcept : handle_(std::exchange(other.handle_, nullptr)) {}
+  SharedObject(SharedObject &&other) noexcept
+      : handle_(std::exchange(other.handle_, nullptr)), descriptor_(other.descriptor_) {}
   SharedObject &operator=(SharedObject &&other) noexcept {
     std::swap(handle_, other.handle_);
+    std::swap(descriptor_, other.descriptor_);
     return *this;
   }
   ~SharedObject();
@@ -33,8 +35,11 @@ public:
   void *find(const std::string &symbol) const;
 
 private:
-  explicit SharedObject(void *handle) : handle_(handle) {}
+  SharedObject(void *handle, int descriptor) : handle_(handle), descriptor_(descriptor) {}
   void *handle_;
+  /// Open as long as the object is loaded: the loader knows objects by name, and
+  /// would take the next one at this number for this one.
+  int descriptor_;
 };
 
 /// An ELF shared object of this machine's kind whose tables lie within the bytes.
