@@ -70,9 +70,9 @@ TEST_CASE("entries and their trees") {
     entries.push_back(function.name);
   CHECK(entries == std::vector<std::string>{"init", "train_step", "eval_loss", "logits", "gradients"});
   auto state = names(program.function("init").output);
-  CHECK(state.count("params.token_emb"));
-  CHECK(state.count("optimizer.count"));
-  CHECK(state.count("optimizer.m.blocks.0.ln1.scale"));
+  CHECK(state.count("state.params.token_emb"));
+  CHECK(state.count("state.optimizer.count"));
+  CHECK(state.count("state.optimizer.m.blocks.0.ln1.scale"));
   auto step = names(program.function("train_step").output);
   for (const char *name : {"loss", "grad_norm", "learning_rate", "finite", "state.optimizer.v.token_emb"})
     CHECK(step.count(name));
@@ -131,7 +131,7 @@ TEST_CASE("initial values") {
   ProgramRunner runner;
   auto state = runner.run(buildProgram(config), "init", {{"key", runner.tensor("2xui32", {42, 0})}});
   auto deviation = [&](const std::string &name) {
-    const Tensor &value = state.at("params." + name);
+    const Tensor &value = state.at("state.params." + name);
     double sum = 0;
     for (int64_t i = 0; i < value.getNumElements(); ++i)
       sum += value.getFloat(i) * value.getFloat(i);
@@ -142,7 +142,7 @@ TEST_CASE("initial values") {
   CHECK(deviation("layers.0.attn.q_proj.weight") != deviation("layers.0.attn.k_proj.weight"));
   CHECK(deviation("token_embeddings.weight") == Approx(1.0 / 8).epsilon(0.1));
   CHECK(deviation("layers.0.ln1.weight") == 1);
-  CHECK(state.at("optimizer.count").getInt(0) == 0);
+  CHECK(state.at("state.optimizer.count").getInt(0) == 0);
 }
 
 TEST_CASE("logits at a position are those of the whole sequence") {
@@ -155,7 +155,7 @@ TEST_CASE("logits at a position are those of the whole sequence") {
     auto state = runner.run(program, "init", {{"key", runner.tensor("2xui32", {1, 0})}});
     Tensors inputs{{"tokens", runner.tensor("1x4xi32", {3, 1, 4, 1})}};
     for (const auto &parameter : model->parameters())
-      inputs["params." + parameter.name] = state.at("params." + parameter.name);
+      inputs["params." + parameter.name] = state.at("state.params." + parameter.name);
     auto at = [&](double position) {
       inputs["position"] = runner.tensor("i32", {position});
       return runner.run(program, "logits", inputs).at("logits");
