@@ -1,0 +1,136 @@
+//===- ArtifactTest.cpp - from text to a running program ------------------===//
+#include "minigptc/compiler/Compile.h"
+#include "minigptc/runtime/Session.h"
+#include <catch2/catch.hpp>
+
+#include <fstream>
+#include <sstream>
+
+using namespace minigptc;
+
+static std::string readText(const std::string &path) {
+  std::ifstream file(path);
+  std::stringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+static CompileOptions uncached(int threads = 2) {
+  CompileOptions options;
+  options.useCache = false;
+  options.threads = threads;
+  return options;
+}
+
+static std::vector<Array> runEntry(const CompiledProgram &program, const std::string &entry,
+                                   std::vector<Array> inputs, int threads = 1) {
+  auto session = runtime::Session::load(program.artifact, {.threads = threads});
+  INFO((session ? "" : session.status().toString()));
+  REQUIRE(session);
+  auto results = session->run(entry, std::move(inputs));
+  INFO((results ? "" : results.status().toString()));
+  REQUIRE(results);
+  return std::move(*results);
+}
+
+static Array filled(Shape shape, float (*value)(int64_t)) {
+  Array array(TensorType{f32, std::move(shape)});
+  for (int64_t i = 0; i < array.type().numElements(); ++i)
+    array.span<float>()[i] = value(i);
+  return array;
+}
+
+TEST_CASE("the example of stage exec runs") {
+  std::string path = std::string(MINIGPTC_TEST_DIR) + "/compiler/conversion/GraphToExec/exec_stage.mlir";
+  CompiledProgram program = compileText(readText(path), path, uncached());
+  CHECK(program.stats.kernels == 5);
+  CHECK(program.stats.kernelsCompiled == 5);
+
+  Array w = filled({16, 16}, [](int64_t i) { return i % 17 == 0 ? 1.0f : 0.0f; }); // the unit matrix
+  Array m = filled({16, 16}, [](int64_t i) { return float(i); });
+  Array x = filled({2, 4, 16}, [](int64_t i) { return float(i % 5) - 2; });
+  std::vector<int32_t> ids = {0, 1, 2, 3, 4, 5, 0, 31};
+  std::vector<Array> inputs = {w, m, Array::scalar<int64_t>(3), x, Array::fromSpan<int32_t>({8, 1}, ids)};
+  std::vector<Array> out = runEntry(program, "step", inputs);
+  REQUIRE(out.size() == 5);
+
+  // h2 = max(max(x + bias, 0) + bias, 0) with bias[j] = j: twice a layer.
+  auto h2 = [&](int64_t row, int64_t j) {
+    float first = std::max(x.span<float>()[row * 16 + j] + float(j), 0.0f);
+    return std::max(first + float(j), 0.0f);
+  };
+  float norm = 0;
+  std::vector<float> table(32 * 16);
+  for (int64_t row = 0; row < 8; ++row)
+    for (int64_t j = 0; j < 16; ++j) {
+      norm += h2(row, j) * h2(row, j);
+      table[ids[row] * 16 + j] += h2(row, j);
+    }
+  float rate = 1.0f / 4.0f; // schedule(3)
+  for (int64_t i = 0; i < 256; ++i) {
+    CHECK(out[1].span<float>()[i] == Approx(0.5 * i));
+    CHECK(out[0].span<float>()[i] == Approx((i % 17 == 0) - 0.5 * i * rate));
+  }
+  for (size_t i = 0; i < table.size(); ++i)
+    CHECK(out[2].span<float>()[i] == Approx(table[i]));
+  CHECK(out[3].scalar() == Approx(norm));
+  CHECK(std::equal(x.span<float>().begin(), x.span<float>().end(), out[4].span<float>().begin()));
+}
+
+static const char *kProgram = R"(
+func.func @f(%x: tensor<20x48xf32> {graph.name = "x"}, %w: tensor<48x64xf32> {graph.name = "w"})
+    -> (tensor<20x64xf32> {graph.name = "y"}, tensor<f32> {graph.name = "s"}) attributes {graph.entry} {
+  %0 = graph.dot_general %x, %w, batching_dims = [] x [], contracting_dims = [1] x [0]
+      : (tensor<20x48xf32>, tensor<48x64xf32>) -> tensor<20x64xf32>
+  %1 = graph.softmax %0, dim = 1 : tensor<20x64xf32>
+  %2 = graph.multiply %1, %1 : tensor<20x64xf32>
+  %3 = graph.reduce sum, %2, dims = [0, 1] : (tensor<20x64xf32>) -> tensor<f32>
+  return %1, %3 : tensor<20x64xf32>, tensor<f32>
+}
+)";
+
+TEST_CASE("a traced function compiles and runs, alike for any number of threads") {
+  CompiledProgram program = compileText(kProgram, "f.mlir", uncached());
+  std::vector<Array> inputs = {filled({20, 48}, [](int64_t i) { return float(i % 7) * 0.1f; }),
+                               filled({48, 64}, [](int64_t i) { return float(i % 11) * 0.05f; })};
+  std::vector<Array> one = runEntry(program, "f", inputs, 1), two = runEntry(program, "f", inputs, 2);
+  double sum = 0, squares = 0;
+  for (float value : one[0].span<float>()) {
+    sum += value;
+    squares += value * value;
+  }
+  CHECK(sum == Approx(20));
+  CHECK(one[1].scalar() == Approx(squares));
+  for (int i = 0; i < 2; ++i)
+    CHECK(std::memcmp(one[i].data(), two[i].data(), one[i].type().numBytes()) == 0);
+}
+
+TEST_CASE("the same program gives the same bytes") {
+  std::vector<std::byte> first = compileText(kProgram, "f.mlir", uncached(1)).artifact;
+  CHECK(first == compileText(kProgram, "f.mlir", uncached(2)).artifact);
+  for (Stage stage : {Stage::step, Stage::fuse, Stage::schedule, Stage::exec}) {
+    std::string text = printStageOfText(kProgram, "f.mlir", stage);
+    CHECK(first == compileText(text, "f.mlir", uncached()).artifact);
+  }
+}
+
+TEST_CASE("errors name what is wrong and where") {
+  auto message = [](const std::string &text) -> std::string {
+    try {
+      compileText(text, "bad.mlir", uncached());
+    } catch (const CompileError &error) {
+      return error.what();
+    }
+    return "";
+  };
+  CHECK_THAT(message("func.func @f(%x: tensor<4xf32>) {"), Catch::Contains("bad.mlir:1"));
+  std::string halfFloat = message(R"(func.func @f(%x: tensor<4xbf16>) -> tensor<4xbf16> attributes {graph.entry} {
+    %0 = graph.tanh %x : tensor<4xbf16>
+    return %0 : tensor<4xbf16>
+  })");
+  CHECK_THAT(halfFloat, Catch::Contains("bf16"));
+  CHECK_THAT(halfFloat, Catch::Contains("bad.mlir:2"));
+  CompileOptions options;
+  options.target = "tpu";
+  CHECK_THROWS_WITH(compileText(kProgram, "f.mlir", options), Catch::Contains("unknown target 'tpu'"));
+}
