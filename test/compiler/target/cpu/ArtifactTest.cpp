@@ -105,6 +105,24 @@ TEST_CASE("a traced function compiles and runs, alike for any number of threads"
     CHECK(std::memcmp(one[i].data(), two[i].data(), one[i].type().numBytes()) == 0);
 }
 
+TEST_CASE("two programs are loaded at a time, each with its own code") {
+  auto program = [](const std::string &op) {
+    return compileText("func.func @f(%x: tensor<4xf32> {graph.name = \"x\"}) -> (tensor<4xf32> {graph.name = \"y\"}) "
+                       "attributes {graph.entry} {\n  %0 = graph." + op + " %x : tensor<4xf32>\n  return %0 : tensor<4xf32>\n}",
+                       "f.mlir", uncached());
+  };
+  CompiledProgram negate = program("negate"), abs = program("abs");
+  auto first = runtime::Session::load(negate.artifact), second = runtime::Session::load(abs.artifact);
+  REQUIRE(first);
+  REQUIRE(second);
+  std::vector<Array> inputs = {filled({4}, [](int64_t i) { return float(i) - 8; })};
+  CHECK(first->run("f", inputs)->front().span<float>()[0] == 8);
+  CHECK(second->run("f", inputs)->front().span<float>()[0] == 8);
+  inputs[0].span<float>()[0] = 3;
+  CHECK(first->run("f", inputs)->front().span<float>()[0] == -3);
+  CHECK(second->run("f", inputs)->front().span<float>()[0] == 3);
+}
+
 TEST_CASE("the same program gives the same bytes") {
   std::vector<std::byte> first = compileText(kProgram, "f.mlir", uncached(1)).artifact;
   CHECK(first == compileText(kProgram, "f.mlir", uncached(2)).artifact);
