@@ -49,7 +49,7 @@ public:
     SpecTree state = evalShape([this](Key key) { return init(key); }, {{"key", keySpec()}});
     std::vector<Entry> result;
     if (options.training) {
-      result.emplace_back("init", [this](Key key) { return Tree{{"state", init(key)}}; }, std::vector<Argument>{{"key", keySpec()}});
+      result.push_back(Entry("init", [this](Key key) { return Tree{{"state", init(key)}}; }, {{"key", keySpec()}}));
       result.push_back(withBatch("train_step", {"state", state}, &Builder::trainStep, {"state"}));
     }
     if (options.evaluation)

@@ -83,6 +83,15 @@ TEST_CASE("entries and their trees") {
   CHECK(count(text, "graph.index_bound = 4") == 1);
 }
 
+TEST_CASE("places are those of the model") {
+  std::string text = buildProgram(nano("minigpt")).print();
+  CHECK(count(text, "\"models/minigpt/MiniGPT.cpp\"") > 0);
+  std::set<std::string> folders;
+  for (size_t at = text.find("loc(\""); at != std::string::npos; at = text.find("loc(\"", at + 1))
+    folders.insert(text.substr(at + 5, text.find_first_of("/\"", at + 5) - at - 5));
+  CHECK(folders == std::set<std::string>{"compiler", "models"});
+}
+
 TEST_CASE("metadata") {
   Program program = buildProgram(nano());
   std::string text = program.print();
