@@ -2,16 +2,20 @@
 #include "tools/minigptc/Config.h"
 
 #include <charconv>
+#include <cmath>
 #include <yaml-cpp/yaml.h>
 
 using namespace minigptc;
 
 namespace {
 
-/// The shortest text that reads back as the same number.
+/// The shortest text that reads back as the same number, without an exponent
+/// where a person would write none: 0.0006, not 6e-04.
 std::string number(double value) {
-  char text[40];
-  auto end = std::to_chars(text, text + sizeof text, value).ptr;
+  double size = std::abs(value);
+  auto format = value == 0 || (size >= 1e-5 && size < 1e15) ? std::chars_format::fixed : std::chars_format::scientific;
+  char text[64];
+  auto end = std::to_chars(text, text + sizeof text, value, format).ptr;
   return std::string(text, end);
 }
 
