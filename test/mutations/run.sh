@@ -29,17 +29,32 @@ replace_once() {
 
 runs_test() { # TEST: runs it in the copy; its status
   case $1 in
-    lit:*) (cd "$build/test" && "$(sed -n 's/^MINIGPTC_LIT:[A-Z]*=//p' ../CMakeCache.txt)" -q --filter "${1#lit:}" .) >test.log 2>&1 ;;
+    lit:*) (cd "$build/test" && "$(sed -n 's/^MINIGPTC_LIT:[A-Z]*=//p' ../CMakeCache.txt)" -q --filter "${1#lit: }" .) >test.log 2>&1 ;;
     *) (cd "$build" && ctest -R "$1" --no-tests=error --timeout 300) >test.log 2>&1 ;;
   esac
 }
 
 names=("$@")
 [ ${#names[@]} -gt 0 ] || for f in "$source_dir"/test/mutations/*.mutation; do names+=("$(basename "$f" .mutation)"); done
+mutation() { echo "$source_dir/test/mutations/$1.mutation"; }
+
+# Without a mutation every test passes, or its failing would say nothing.
+targets=() tests=()
+for name in "${names[@]}"; do
+  targets+=($(field target "$(mutation "$name")"))
+  tests+=("$(field test "$(mutation "$name")")")
+done
+mapfile -t targets < <(printf '%s\n' "${targets[@]}" | sort -u)
+mapfile -t tests < <(printf '%s\n' "${tests[@]}" | sort -u)
+tools/build.sh "$preset" "${targets[@]}" >build.log 2>&1 || { tail -n 20 build.log; exit 1; }
+for test in "${tests[@]}"; do
+  runs_test "$test" || { tail -n 20 test.log; echo "mutations: '$test' fails without a mutation"; exit 1; }
+done
+
 caught=0
 bad=0
 for name in "${names[@]}"; do
-  m=$source_dir/test/mutations/$name.mutation
+  m=$(mutation "$name")
   file=$(field file "$m")
   cp -p "$file" original
   if ! replace_once "$file" "$(field old "$m")" "$(field new "$m")"; then
