@@ -23,7 +23,8 @@ inline void checkSizes(const runtime::ModelConfig &config) {
   inRange("vocab_size", config.vocabSize, 1 << 28);
   inRange("context_length", config.contextLength, 1 << 24);
   if (config.dModel % config.numHeads != 0)
-    throw std::invalid_argument("model.num_heads: " + std::to_string(config.numHeads) + " heads do not divide model.d_model, " +
+    throw std::invalid_argument("model.num_heads: " + std::to_string(config.numHeads) +
+                                " heads do not divide model.d_model, " +
                                 std::to_string(config.dModel));
 }
 

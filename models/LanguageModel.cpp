@@ -3,7 +3,8 @@
 
 using namespace minigptc;
 
-Value LanguageModel::logitsAt(const Tree &params, const Operand &tokens, const Operand &position) const {
+Value LanguageModel::logitsAt(const Tree &params, const Operand &tokens,
+                              const Operand &position) const {
   return applyAs(kind() + "_at", params, tokens, [&](Value ids) {
     Value all = hidden(ids);
     Value one = dynamicSlice(all, {0, position, 0}, {1, 1, all.dim(2)});

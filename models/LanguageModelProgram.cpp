@@ -16,9 +16,10 @@ optim::Optimizer makeOptimizer(const RunConfig &config) {
   optim::Schedule rate = o.lr;
   if (const auto &s = config.schedule) {
     if (s->cycleIters <= s->warmupIters)
-      throw std::invalid_argument("lr_schedule.cosine_cycle_iters (" + std::to_string(s->cycleIters) +
-                                  ") includes the warm-up and must be greater than lr_schedule.warmup_iters (" +
-                                  std::to_string(s->warmupIters) + ")");
+      throw std::invalid_argument(
+          "lr_schedule.cosine_cycle_iters (" + std::to_string(s->cycleIters) +
+          ") includes the warm-up and must be greater than lr_schedule.warmup_iters (" +
+          std::to_string(s->warmupIters) + ")");
     rate = optim::warmupCosine(s->maxLr, s->minLr, s->warmupIters, s->cycleIters);
   }
   if (o.decay != "all" && o.decay != "matrices")
@@ -27,15 +28,21 @@ optim::Optimizer makeOptimizer(const RunConfig &config) {
   if (config.training.gradientClip > 0)
     parts.push_back(optim::clipByGlobalNorm(config.training.gradientClip));
   if (o.type == "adamw")
-    parts.push_back(optim::adamw({.learningRate = rate, .beta1 = o.beta1, .beta2 = o.beta2, .epsilon = o.eps,
-                                  .weightDecay = o.weightDecay,
-                                  .decays = o.decay == "all" ? optim::decaysAll : optim::decaysMatrices}));
+    parts.push_back(
+        optim::adamw({.learningRate = rate,
+                      .beta1 = o.beta1,
+                      .beta2 = o.beta2,
+                      .epsilon = o.eps,
+                      .weightDecay = o.weightDecay,
+                      .decays = o.decay == "all" ? optim::decaysAll : optim::decaysMatrices}));
   else if (o.type == "adam")
-    parts.push_back(optim::adam({.learningRate = rate, .beta1 = o.beta1, .beta2 = o.beta2, .epsilon = o.eps}));
+    parts.push_back(
+        optim::adam({.learningRate = rate, .beta1 = o.beta1, .beta2 = o.beta2, .epsilon = o.eps}));
   else if (o.type == "sgd")
     parts.push_back(optim::sgd({.learningRate = rate, .momentum = o.momentum}));
   else
-    throw std::invalid_argument("optimizer.type: there is no optimizer '" + o.type + "'; there are adamw, adam, sgd");
+    throw std::invalid_argument("optimizer.type: there is no optimizer '" + o.type +
+                                "'; there are adamw, adam, sgd");
   return optim::chain(parts);
 }
 
@@ -43,13 +50,15 @@ optim::Optimizer makeOptimizer(const RunConfig &config) {
 class Builder {
 public:
   Builder(const RunConfig &config, const LanguageModel &model)
-      : config(config), model(model), optimizer(makeOptimizer(config)), ignore(config.data.ignoreIndex) {}
+      : config(config), model(model), optimizer(makeOptimizer(config)),
+        ignore(config.data.ignoreIndex) {}
 
   std::vector<Entry> entries(const ProgramOptions &options) const {
     SpecTree state = evalShape([this](Key key) { return init(key); }, {{"key", keySpec()}});
     std::vector<Entry> result;
     if (options.training) {
-      result.push_back(Entry("init", [this](Key key) { return Tree{{"state", init(key)}}; }, {{"key", keySpec()}}));
+      result.push_back(Entry("init", [this](Key key) { return Tree{{"state", init(key)}}; },
+                             {{"key", keySpec()}}));
       result.push_back(withBatch("train_step", {"state", state}, &Builder::trainStep, {"state"}));
     }
     if (options.evaluation)
@@ -57,7 +66,8 @@ public:
     if (options.logits)
       result.push_back(logits(state["params"]));
     if (options.gradients)
-      result.push_back(withBatch("gradients", {"params", state["params"]}, &Builder::gradients, {}));
+      result.push_back(
+          withBatch("gradients", {"params", state["params"]}, &Builder::gradients, {}));
     return result;
   }
 
@@ -76,18 +86,22 @@ private:
     return {sum(losses) / maximum(count, 1.0), count};
   }
 
-  ValueAndGrad lossAndGrad(const Tree &params, const Tree &batch, const std::optional<Key> &key) const {
+  ValueAndGrad lossAndGrad(const Tree &params, const Tree &batch,
+                           const std::optional<Key> &key) const {
     nn::ApplyOptions options;
     options.training = true;
     if (key)
       options.streams = {{"dropout", *key}};
-    auto loss = [&](Tree p) { return meanLoss(model.apply(p, batch["x"], options), batch["y"]).first; };
+    auto loss = [&](Tree p) {
+      return meanLoss(model.apply(p, batch["x"], options), batch["y"]).first;
+    };
     return valueAndGrad(loss)(params);
   }
 
   Tree trainStep(const Tree &state, const Tree &batch, const std::optional<Key> &key) const {
     auto [loss, grads] = lossAndGrad(state["params"], batch, key);
-    optim::GuardedUpdate next = optimizer.guardedUpdate(loss, grads, state["optimizer"], state["params"]);
+    optim::GuardedUpdate next =
+        optimizer.guardedUpdate(loss, grads, state["optimizer"], state["params"]);
     return Tree{{"state", {{"params", next.params}, {"optimizer", next.state}}},
                 {"loss", loss},
                 {"grad_norm", next.gradNorm},
@@ -114,15 +128,19 @@ private:
   }
 
   using Step = Tree (Builder::*)(const Tree &, const Tree &, const std::optional<Key> &) const;
-  Entry withBatch(const char *name, Argument first, Step step, std::vector<std::string> donate) const {
-    std::vector<Argument> arguments{std::move(first), {"batch", batchSpec(config.training.batchSize)}};
+  Entry withBatch(const char *name, Argument first, Step step,
+                  std::vector<std::string> donate) const {
+    std::vector<Argument> arguments{std::move(first),
+                                    {"batch", batchSpec(config.training.batchSize)}};
     EntryOptions options{std::move(donate), bounds()};
     if (model.streams().empty())
-      return Entry(name, [this, step](Tree a, Tree batch) { return (this->*step)(a, batch, std::nullopt); }, arguments,
-                   options);
+      return Entry(
+          name, [this, step](Tree a, Tree batch) { return (this->*step)(a, batch, std::nullopt); },
+          arguments, options);
     arguments.emplace_back("key", keySpec());
-    return Entry(name, [this, step](Tree a, Tree batch, Key key) { return (this->*step)(a, batch, key); }, arguments,
-                 options);
+    return Entry(
+        name, [this, step](Tree a, Tree batch, Key key) { return (this->*step)(a, batch, key); },
+        arguments, options);
   }
 
   Entry evaluation(const SpecTree &params) const {
@@ -131,7 +149,8 @@ private:
       auto [loss, count] = meanLoss(model.apply(params, batch["x"]), batch["y"]);
       return Tree{{"loss", loss}, {"tokens", count}};
     };
-    return Entry("eval_loss", run, {{"params", params}, {"batch", batchSpec(size)}}, {{}, bounds()});
+    return Entry("eval_loss", run, {{"params", params}, {"batch", batchSpec(size)}},
+                 {{}, bounds()});
   }
 
   Entry logits(const SpecTree &params) const {
@@ -140,7 +159,9 @@ private:
       return Tree{{"logits", model.logitsAt(params, tokens, position)}};
     };
     return Entry("logits", run,
-                 {{"params", params}, {"tokens", TensorSpec(i32, {1, m.contextLength})}, {"position", TensorSpec(i32, {})}},
+                 {{"params", params},
+                  {"tokens", TensorSpec(i32, {1, m.contextLength})},
+                  {"position", TensorSpec(i32, {})}},
                  {{}, {{"tokens", m.vocabSize}, {"position", m.contextLength}}});
   }
 
@@ -150,12 +171,13 @@ private:
   std::optional<int64_t> ignore;
 };
 
-runtime::ProgramMetadata metadataOf(const RunConfig &config, const LanguageModel &model, const Program &program,
-                                    const ProgramOptions &options) {
+runtime::ProgramMetadata metadataOf(const RunConfig &config, const LanguageModel &model,
+                                    const Program &program, const ProgramOptions &options) {
   runtime::ProgramMetadata metadata;
   metadata.config = config;
   for (const nn::ParameterInfo &parameter : model.parameters())
-    metadata.parameters.push_back({parameter.name, parameter.shape, model.isTransposedInFiles(parameter)});
+    metadata.parameters.push_back(
+        {parameter.name, parameter.shape, model.isTransposedInFiles(parameter)});
   metadata.streams = model.streams();
   if (options.training)
     metadata.modelFlopsPerStep = countMatmulFlops(*program.impl()->module, "train_step");
@@ -167,7 +189,8 @@ runtime::ProgramMetadata metadataOf(const RunConfig &config, const LanguageModel
 Program minigptc::buildProgram(const RunConfig &config, const ProgramOptions &options) {
   std::unique_ptr<LanguageModel> model = makeModel(config.model);
   if (config.training.batchSize < 1)
-    throw std::invalid_argument("training.batch_size is " + std::to_string(config.training.batchSize) +
+    throw std::invalid_argument("training.batch_size is " +
+                                std::to_string(config.training.batchSize) +
                                 "; it must be at least 1");
   Builder builder(config, *model);
   Program program = trace(builder.entries(options));

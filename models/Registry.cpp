@@ -39,7 +39,10 @@ std::unique_ptr<LanguageModel> minigptc::makeModel(const ModelConfig &config) {
       return model.make(config);
     known += known.empty() ? model.name : std::string(", ") + model.name;
   }
-  throw std::invalid_argument("model.type: there is no model '" + config.type + "'; there are " + known);
+  throw std::invalid_argument("model.type: there is no model '" + config.type + "'; there are " +
+                              known);
 }
 
-int64_t minigptc::countParameters(const runtime::RunConfig &config) { return makeModel(config.model)->numParameters(); }
+int64_t minigptc::countParameters(const runtime::RunConfig &config) {
+  return makeModel(config.model)->numParameters();
+}

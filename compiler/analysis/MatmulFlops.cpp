@@ -37,4 +37,6 @@ private:
 
 } // namespace
 
-double minigptc::countMatmulFlops(ModuleOp module, StringRef function) { return Counter(module).count(function); }
+double minigptc::countMatmulFlops(ModuleOp module, StringRef function) {
+  return Counter(module).count(function);
+}

@@ -15,15 +15,11 @@ template <typename A> static A neutralElement(ReduceKind kind) {
   using Limits = std::numeric_limits<A>;
   switch (kind) {
   case ReduceKind::sum:
-  case ReduceKind::any:
-    return A(0);
+  case ReduceKind::any: return A(0);
   case ReduceKind::prod:
-  case ReduceKind::all:
-    return A(1);
-  case ReduceKind::max:
-    return Limits::has_infinity ? -Limits::infinity() : Limits::lowest();
-  case ReduceKind::min:
-    return Limits::has_infinity ? Limits::infinity() : Limits::max();
+  case ReduceKind::all: return A(1);
+  case ReduceKind::max: return Limits::has_infinity ? -Limits::infinity() : Limits::lowest();
+  case ReduceKind::min: return Limits::has_infinity ? Limits::infinity() : Limits::max();
   }
   llvm_unreachable("all kinds are handled");
 }
@@ -35,16 +31,12 @@ template <typename A> static A combine(ReduceKind kind, A x, A y) {
   // Integers wrap around; 64-bit unsigned arithmetic has the same low bits.
   using Arithmetic = std::conditional_t<std::is_floating_point_v<A>, A, uint64_t>;
   switch (kind) {
-  case ReduceKind::sum:
-    return A(Arithmetic(x) + Arithmetic(y));
-  case ReduceKind::prod:
-    return A(Arithmetic(x) * Arithmetic(y));
+  case ReduceKind::sum: return A(Arithmetic(x) + Arithmetic(y));
+  case ReduceKind::prod: return A(Arithmetic(x) * Arithmetic(y));
   case ReduceKind::max:
-  case ReduceKind::any:
-    return x < y ? y : x;
+  case ReduceKind::any: return x < y ? y : x;
   case ReduceKind::min:
-  case ReduceKind::all:
-    return y < x ? y : x;
+  case ReduceKind::all: return y < x ? y : x;
   }
   llvm_unreachable("all kinds are handled");
 }

@@ -16,7 +16,7 @@ static void printElement(raw_ostream &os, const Tensor &tensor, int64_t position
     if constexpr (std::is_same_v<T, bool>)
       os << (x ? "true" : "false");
     else if constexpr (!isFloat<T>)
-      os << +x; // a number, of i8 too
+      os << +x;             // a number, of i8 too
     else if (std::isnan(x)) // without the sign, which operations leave open
       os << "nan";
     else

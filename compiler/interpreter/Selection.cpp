@@ -12,18 +12,12 @@ using namespace minigptc::interpreter;
 
 template <typename W> static bool compare(CompareDirection direction, W x, W y) {
   switch (direction) {
-  case CompareDirection::EQ:
-    return x == y;
-  case CompareDirection::NE:
-    return x != y;
-  case CompareDirection::LT:
-    return x < y;
-  case CompareDirection::LE:
-    return x <= y;
-  case CompareDirection::GT:
-    return x > y;
-  case CompareDirection::GE:
-    return x >= y;
+  case CompareDirection::EQ: return x == y;
+  case CompareDirection::NE: return x != y;
+  case CompareDirection::LT: return x < y;
+  case CompareDirection::LE: return x <= y;
+  case CompareDirection::GT: return x > y;
+  case CompareDirection::GE: return x >= y;
   }
   llvm_unreachable("all directions are handled");
 }

@@ -39,16 +39,19 @@ namespace minigptc::detail {
 
 class JitCache {
 public:
-  JitCache(JitOptions options, const std::source_location &where) : options(std::move(options)), where(where) {}
+  JitCache(JitOptions options, const std::source_location &where)
+      : options(std::move(options)), where(where) {}
 
-  ArrayTree run(const TreeFunction &fn, std::vector<ArrayTree> arguments, const std::string &statics) {
+  ArrayTree run(const TreeFunction &fn, std::vector<ArrayTree> arguments,
+                const std::string &statics) {
     Signature signature{{"static arguments", statics}};
     std::vector<Array> flat;
     for (size_t i = 0; i < arguments.size(); ++i)
       for (auto &[path, array] : arguments[i].flatten()) {
         if (!array.valid())
           throw RunError("jit: argument " + path + " of '" + options.name + "' holds no array");
-        signature.emplace_back(nameOf(i) + (path.empty() ? "" : "." + path), array.type().toString());
+        signature.emplace_back(nameOf(i) + (path.empty() ? "" : "." + path),
+                               array.type().toString());
         flat.push_back(std::move(array));
       }
     auto found = programs.find(signature);
@@ -60,7 +63,8 @@ public:
     last = signature;
     // The flat arrays hold the only references to donated storage.
     arguments.clear();
-    runtime::StatusOr<std::vector<Array>> results = found->second->session.run(options.name, std::move(flat));
+    runtime::StatusOr<std::vector<Array>> results =
+        found->second->session.run(options.name, std::move(flat));
     if (!results)
       throw RunError(results.status().toString());
     size_t next = 0;
@@ -69,7 +73,8 @@ public:
 
 private:
   std::string nameOf(size_t number) const {
-    return number < options.arguments.size() ? options.arguments[number] : "arg" + std::to_string(number);
+    return number < options.arguments.size() ? options.arguments[number]
+                                             : "arg" + std::to_string(number);
   }
 
   void log(const std::string &message) {
@@ -83,18 +88,21 @@ private:
     std::vector<Argument> described;
     for (size_t i = 0; i < arguments.size(); ++i) {
       SpecTree spec = arguments[i].map([](const Array &array) { return TensorSpec(array.type()); });
-      described.emplace_back(i < options.arguments.size() ? options.arguments[i] : "", std::move(spec));
+      described.emplace_back(i < options.arguments.size() ? options.arguments[i] : "",
+                             std::move(spec));
     }
     EntryOptions entryOptions;
     entryOptions.donate = options.donate;
-    Program program = trace({Entry(options.name, fn, arguments.size(), std::move(described), entryOptions, where)});
+    Program program = trace(
+        {Entry(options.name, fn, arguments.size(), std::move(described), entryOptions, where)});
     CompileOptions compileOptions;
     compileOptions.threads = options.threads;
     CompiledProgram compiled = compile(program, compileOptions);
     auto session = runtime::Session::load(compiled.artifact, {.threads = options.threads});
     if (!session)
       throw RunError(session.status().toString());
-    return std::make_unique<Compiled>(Compiled{std::move(*session), program.function(options.name).output});
+    return std::make_unique<Compiled>(
+        Compiled{std::move(*session), program.function(options.name).output});
   }
 
   JitOptions options;
@@ -105,12 +113,13 @@ private:
 
 } // namespace minigptc::detail
 
-std::shared_ptr<JitCache> minigptc::detail::makeJitCache(JitOptions options, const std::source_location &where) {
+std::shared_ptr<JitCache> minigptc::detail::makeJitCache(JitOptions options,
+                                                         const std::source_location &where) {
   return std::make_shared<JitCache>(std::move(options), where);
 }
 
-ArrayTree minigptc::detail::runJit(JitCache &cache, const TreeFunction &fn, std::vector<ArrayTree> arguments,
-                                   const std::string &statics) {
+ArrayTree minigptc::detail::runJit(JitCache &cache, const TreeFunction &fn,
+                                   std::vector<ArrayTree> arguments, const std::string &statics) {
   return cache.run(fn, std::move(arguments), statics);
 }
 

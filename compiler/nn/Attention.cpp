@@ -6,19 +6,24 @@ using namespace minigptc::nn;
 
 namespace {
 
-MultiHeadAttentionOptions checked(int64_t d, MultiHeadAttentionOptions options, const std::source_location &where) {
+MultiHeadAttentionOptions checked(int64_t d, MultiHeadAttentionOptions options,
+                                  const std::source_location &where) {
   auto text = [](int64_t number) { return std::to_string(number); };
   if (options.kvHeads == 0)
     options.kvHeads = options.heads;
   if (options.heads <= 0 || options.kvHeads <= 0)
     throw TraceError("attention: the number of heads must be positive", where);
   if (d % options.heads != 0)
-    throw TraceError("attention: " + text(options.heads) + " heads do not divide the size " + text(d), where);
+    throw TraceError(
+        "attention: " + text(options.heads) + " heads do not divide the size " + text(d), where);
   if (options.heads % options.kvHeads != 0)
-    throw TraceError("attention: " + text(options.kvHeads) + " key heads do not divide " + text(options.heads) + " heads",
+    throw TraceError("attention: " + text(options.kvHeads) + " key heads do not divide " +
+                         text(options.heads) + " heads",
                      where);
   if (options.ropeTheta && (d / options.heads) % 2 != 0)
-    throw TraceError("attention: rotary positions need an even head size, this is " + text(d / options.heads), where);
+    throw TraceError("attention: rotary positions need an even head size, this is " +
+                         text(d / options.heads),
+                     where);
   return options;
 }
 
@@ -29,7 +34,8 @@ Shape split(const MultiHeadAttentionOptions &options, int64_t heads, int64_t siz
 
 } // namespace
 
-MultiHeadAttention::MultiHeadAttention(int64_t d, MultiHeadAttentionOptions options, std::source_location where)
+MultiHeadAttention::MultiHeadAttention(int64_t d, MultiHeadAttentionOptions options,
+                                       std::source_location where)
     : options_(checked(d, std::move(options), where)), size_(d / options_.heads),
       query_({d}, split(options_, options_.heads, size_), options_.linear),
       key_({d}, split(options_, options_.kvHeads, size_), options_.linear),
@@ -50,7 +56,8 @@ Value MultiHeadAttention::heads(const Linear &projection, const Value &x, int64_
 Value MultiHeadAttention::forward(Value x) const {
   std::source_location where = std::source_location::current();
   if (x.rank() != 3)
-    throw TraceError("attention: the input is " + x.type().toString() + ", not [batch, positions, size]", where);
+    throw TraceError(
+        "attention: the input is " + x.type().toString() + ", not [batch, positions, size]", where);
   int64_t positions = x.dim(1);
   if (options_.maxPositions > 0 && positions > options_.maxPositions)
     throw TraceError("attention: " + std::to_string(positions) + " positions are more than the " +

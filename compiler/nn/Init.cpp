@@ -16,7 +16,9 @@ Initializer nn::init::ones() {
 }
 
 Initializer nn::init::normal(double deviation) {
-  return [deviation](const Key &key, const Shape &shape) { return minigptc::normal(key, shape) * deviation; };
+  return [deviation](const Key &key, const Shape &shape) {
+    return minigptc::normal(key, shape) * deviation;
+  };
 }
 
 Initializer nn::init::truncatedNormal(double deviation, double limit) {

@@ -17,7 +17,8 @@ Linear::Linear(Shape in, Shape out, LinearOptions options)
     : in_(std::move(in)), out_(std::move(out)), options_(std::move(options)) {
   Shape kernel = in_;
   kernel.insert(kernel.end(), out_.begin(), out_.end());
-  param(options_.kernelName, kernel, options_.init ? options_.init : init::xavierNormal(product(in_), product(out_)));
+  param(options_.kernelName, kernel,
+        options_.init ? options_.init : init::xavierNormal(product(in_), product(out_)));
   if (options_.bias)
     param("bias", out_, init::zeros());
 }
@@ -53,7 +54,9 @@ Value LayerNorm::forward(Value x) const {
   return layerNorm(x, Module::param("scale"), Module::param("bias"), epsilon_);
 }
 
-RMSNorm::RMSNorm(int64_t d, double epsilon) : epsilon_(epsilon) { param("weight", {d}, init::ones()); }
+RMSNorm::RMSNorm(int64_t d, double epsilon) : epsilon_(epsilon) {
+  param("weight", {d}, init::ones());
+}
 
 Value RMSNorm::forward(Value x) const { return rmsNorm(x, Module::param("weight"), epsilon_); }
 

@@ -13,7 +13,8 @@ using detail::TraceContext;
 
 /// A module's call in progress.
 struct Module::Frame {
-  Frame(const Module *module, const Tree *params, Frame *parent) : module(module), params(params), parent(parent) {
+  Frame(const Module *module, const Tree *params, Frame *parent)
+      : module(module), params(params), parent(parent) {
     top() = this;
   }
   ~Frame() { top() = parent; }
@@ -58,7 +59,9 @@ void Module::param(const std::string &name, Shape shape, Initializer init) {
   params_.push_back({name, std::move(shape), std::move(init)});
 }
 
-void Module::submodule(const std::string &name, const Module &module) { submodules_.emplace_back(name, &module); }
+void Module::submodule(const std::string &name, const Module &module) {
+  submodules_.emplace_back(name, &module);
+}
 
 std::string Module::kind() const {
   int status = 0;
@@ -96,29 +99,35 @@ int64_t Module::numParameters() const {
 Tree Module::init(const Key &key, std::source_location where) const {
   CallPlaceScope place(where);
   Key traced(key.value(where), where);
-  return callFunction(kind() + "_init", [&] {
-    Tree tree;
-    uint64_t number = 0;
-    auto nextKey = [&] { return traced.foldIn(Operand(number++, where)); };
-    for (const Declared &declared : params_) {
-      Key own = nextKey();
-      tree.set(declared.name, callFunction("init", [&]() -> Tree { return declared.init(own, declared.shape); }, where));
-    }
-    for (const auto &[name, module] : submodules_) {
-      if (module->parameters().empty()) {
-        ++number;
-        continue;
-      }
-      Tree values = module->init(nextKey(), where);
-      if (!name.empty()) {
-        tree.set(name, values);
-        continue;
-      }
-      for (const auto &[entry, value] : values.entries())
-        tree.set(entry, value);
-    }
-    return tree;
-  }, where);
+  return callFunction(
+      kind() + "_init",
+      [&] {
+        Tree tree;
+        uint64_t number = 0;
+        auto nextKey = [&] { return traced.foldIn(Operand(number++, where)); };
+        for (const Declared &declared : params_) {
+          Key own = nextKey();
+          tree.set(
+              declared.name,
+              callFunction(
+                  "init", [&]() -> Tree { return declared.init(own, declared.shape); }, where));
+        }
+        for (const auto &[name, module] : submodules_) {
+          if (module->parameters().empty()) {
+            ++number;
+            continue;
+          }
+          Tree values = module->init(nextKey(), where);
+          if (!name.empty()) {
+            tree.set(name, values);
+            continue;
+          }
+          for (const auto &[entry, value] : values.entries())
+            tree.set(entry, value);
+        }
+        return tree;
+      },
+      where);
 }
 
 //===----------------------------------------------------------------------===//
@@ -136,7 +145,8 @@ Value Module::run(Frame &frame, const std::string &name, const Operand &x,
 }
 
 Value Module::apply(const Tree &params, const Operand &x, const ApplyOptions &options) const {
-  return applyAs(kind(), params, x, [this](Value value) { return forward(std::move(value)); }, options);
+  return applyAs(
+      kind(), params, x, [this](Value value) { return forward(std::move(value)); }, options);
 }
 
 Value Module::applyAs(const std::string &name, const Tree &params, const Operand &x,
@@ -160,22 +170,28 @@ Value Module::operator()(const Operand &x) const {
   return invoke(kind(), x, [this](Value value) { return forward(std::move(value)); });
 }
 
-Value Module::invoke(const std::string &name, const Operand &x, const std::function<Value(Value)> &body) const {
+Value Module::invoke(const std::string &name, const Operand &x,
+                     const std::function<Value(Value)> &body) const {
   Frame *caller = top();
   if (!caller)
-    throw TraceError("module '" + kind() + "' is called outside a module's forward, where it has no parameters",
+    throw TraceError("module '" + kind() +
+                         "' is called outside a module's forward, where it has no parameters",
                      x.where(), {"call apply(params, x)"});
   bool isSubmodule = caller->module == this;
   for (const auto &entry : caller->module->submodules_)
     isSubmodule |= entry.second == this;
   if (!isSubmodule)
-    throw TraceError("module '" + kind() + "' is no submodule of '" + caller->module->kind() + "', which calls it",
+    throw TraceError("module '" + kind() + "' is no submodule of '" + caller->module->kind() +
+                         "', which calls it",
                      x.where(), {"declare it in the constructor: submodule(\"name\", member)"});
-  const Tree *params = caller->module == this ? caller->params : caller->module->findParameters(*caller->params, this);
+  const Tree *params = caller->module == this
+                           ? caller->params
+                           : caller->module->findParameters(*caller->params, this);
   static const Tree none;
   if (!params && !parameters().empty())
-    throw TraceError("the parameters given to '" + caller->module->kind() + "' have no entry for its submodule '" +
-                         kind() + "'", x.where());
+    throw TraceError("the parameters given to '" + caller->module->kind() +
+                         "' have no entry for its submodule '" + kind() + "'",
+                     x.where());
   Frame frame(this, params ? params : &none, caller);
   frame.isTraining = caller->isTraining;
   frame.number = caller->uses++;
@@ -189,7 +205,8 @@ Value Module::invoke(const std::string &name, const Operand &x, const std::funct
 Value Module::param(const char *name, std::source_location where) const {
   Frame *frame = top();
   if (!frame || frame->module != this)
-    throw TraceError(std::string("parameter '") + name + "' is read outside the module's forward", where);
+    throw TraceError(std::string("parameter '") + name + "' is read outside the module's forward",
+                     where);
   const Declared *declared = nullptr;
   for (const Declared &candidate : params_)
     if (candidate.name == name)
@@ -198,8 +215,9 @@ Value Module::param(const char *name, std::source_location where) const {
     throw TraceError("module '" + kind() + "' declares no parameter '" + name + "'", where);
   Value value = frame->params->at(TreeKey(name, where)).leaf(where);
   if (value.shape() != declared->shape)
-    throw TraceError(std::string("parameter '") + name + "' of '" + kind() + "' is " + value.type().toString() +
-                         ", the module declares " + TensorType{f32, declared->shape}.toString(),
+    throw TraceError(std::string("parameter '") + name + "' of '" + kind() + "' is " +
+                         value.type().toString() + ", the module declares " +
+                         TensorType{f32, declared->shape}.toString(),
                      where);
   return value;
 }
@@ -208,8 +226,11 @@ Key Module::key(const std::string &stream, std::source_location where) const {
   Frame *frame = top();
   std::optional<Key> own = frame ? frame->keyOf(stream, where) : std::nullopt;
   if (!own)
-    throw TraceError("module '" + kind() + "' draws random numbers, but there is no key for the stream '" + stream + "'",
-                     where, {"call apply(params, x, {.streams = {{\"" + stream + "\", key}}, .training = true})"});
+    throw TraceError(
+        "module '" + kind() + "' draws random numbers, but there is no key for the stream '" +
+            stream + "'",
+        where,
+        {"call apply(params, x, {.streams = {{\"" + stream + "\", key}}, .training = true})"});
   return own->foldIn(Operand(frame->uses++, where));
 }
 

@@ -22,7 +22,8 @@ std::vector<std::string> allSlots(const std::vector<std::shared_ptr<const Rule>>
 }
 
 /// Equal paths, or an error that names the first difference.
-void checkSame(const char *what, const Tree &tree, const Tree &params, const std::source_location &where) {
+void checkSame(const char *what, const Tree &tree, const Tree &params,
+               const std::source_location &where) {
   auto expected = params.flatten(), given = tree.flatten();
   for (size_t i = 0; i < std::max(expected.size(), given.size()); ++i) {
     if (i < expected.size() && i < given.size() && expected[i].first == given[i].first &&
@@ -37,10 +38,13 @@ void checkSame(const char *what, const Tree &tree, const Tree &params, const std
 
 /// The sum of squares of a leaf: one function per shape.
 Value squareSum(const Value &x, const std::source_location &where) {
-  return callFunction("square_sum", [&]() -> Tree {
-    Value wide = x.dtype() == f64 ? x : convert(x, f32);
-    return sum(square(wide));
-  }, where);
+  return callFunction(
+      "square_sum",
+      [&]() -> Tree {
+        Value wide = x.dtype() == f64 ? x : convert(x, f32);
+        return sum(square(wide));
+      },
+      where);
 }
 
 } // namespace
@@ -68,17 +72,19 @@ Tree Optimizer::init(const Tree &params, std::source_location where) const {
   Tree state;
   state.set("count", zeros({}, i64));
   for (const std::string &slot : allSlots(rules_, where))
-    state.set(slot, params.map([](const Value &param) { return zeros(param.shape(), param.dtype()); }));
+    state.set(slot,
+              params.map([](const Value &param) { return zeros(param.shape(), param.dtype()); }));
   return state;
 }
 
-Update Optimizer::update(const Tree &grads, const Tree &state, const Tree &params, std::source_location where) const {
+Update Optimizer::update(const Tree &grads, const Tree &state, const Tree &params,
+                         std::source_location where) const {
   GuardedUpdate result = run(nullptr, grads, state, params, where);
   return {result.params, result.state};
 }
 
-GuardedUpdate Optimizer::guardedUpdate(const Value &loss, const Tree &grads, const Tree &state, const Tree &params,
-                                       std::source_location where) const {
+GuardedUpdate Optimizer::guardedUpdate(const Value &loss, const Tree &grads, const Tree &state,
+                                       const Tree &params, std::source_location where) const {
   return run(&loss, grads, state, params, where);
 }
 
@@ -91,15 +97,18 @@ struct Optimizer::Step {
   void computeScalars(const std::vector<std::shared_ptr<const Rule>> &rules, const Value &count,
                       const std::source_location &where) {
     std::vector<std::pair<size_t, std::string>> owners;
-    std::vector<Value> scalars = hostCall("step_scalars", {count}, [&](const std::vector<Value> &inputs) {
-      std::vector<Value> results;
-      for (size_t i = 0; i < rules.size(); ++i)
-        for (auto &[name, value] : rules[i]->hostScalars(inputs[0])) {
-          owners.emplace_back(i, name);
-          results.push_back(value);
-        }
-      return results;
-    }, where);
+    std::vector<Value> scalars = hostCall(
+        "step_scalars", {count},
+        [&](const std::vector<Value> &inputs) {
+          std::vector<Value> results;
+          for (size_t i = 0; i < rules.size(); ++i)
+            for (auto &[name, value] : rules[i]->hostScalars(inputs[0])) {
+              owners.emplace_back(i, name);
+              results.push_back(value);
+            }
+          return results;
+        },
+        where);
     for (size_t i = 0; i < owners.size(); ++i) {
       values[owners[i].first].scalars[owners[i].second] = scalars[i];
       if (owners[i].second == "learning_rate")
@@ -108,8 +117,8 @@ struct Optimizer::Step {
   }
 };
 
-GuardedUpdate Optimizer::run(const Value *loss, const Tree &grads, const Tree &state, const Tree &params,
-                             const std::source_location &where) const {
+GuardedUpdate Optimizer::run(const Value *loss, const Tree &grads, const Tree &state,
+                             const Tree &params, const std::source_location &where) const {
   detail::CallPlaceScope place(where);
   std::vector<std::string> slots = allSlots(rules_, where);
   checkSame("the gradients", grads, params, where);
@@ -137,20 +146,25 @@ GuardedUpdate Optimizer::run(const Value *loss, const Tree &grads, const Tree &s
     states[slot] = state[slot].flatten();
   std::map<std::string, std::vector<Value>> updated;
   for (size_t i = 0; i < names.size(); ++i) {
-    Tree result = callFunction("update", [&] {
-      Leaf leaf{names[i].first, names[i].second, gradients[i].second, {}};
-      for (const std::string &slot : slots)
-        leaf.slots[slot] = states[slot][i].second;
-      Leaf old = leaf;
-      for (size_t r = 0; r < rules_.size(); ++r)
-        rules_[r]->apply(leaf, step.values[r]);
-      auto keep = [&](const Value &now, const Value &before) { return loss ? select(step.finite, now, before) : now; };
-      Tree out;
-      out.set("param", keep(leaf.param, old.param));
-      for (const std::string &slot : slots)
-        out.set(slot, keep(leaf.slots[slot], old.slots[slot]));
-      return out;
-    }, where);
+    Tree result = callFunction(
+        "update",
+        [&] {
+          Leaf leaf{names[i].first, names[i].second, gradients[i].second, {}};
+          for (const std::string &slot : slots)
+            leaf.slots[slot] = states[slot][i].second;
+          Leaf old = leaf;
+          for (size_t r = 0; r < rules_.size(); ++r)
+            rules_[r]->apply(leaf, step.values[r]);
+          auto keep = [&](const Value &now, const Value &before) {
+            return loss ? select(step.finite, now, before) : now;
+          };
+          Tree out;
+          out.set("param", keep(leaf.param, old.param));
+          for (const std::string &slot : slots)
+            out.set(slot, keep(leaf.slots[slot], old.slots[slot]));
+          return out;
+        },
+        where);
     for (const auto &[name, value] : result.entries())
       updated[name].push_back(value.leaf());
   }

@@ -38,13 +38,14 @@ public:
     detail::Emitter emit(std::source_location::current());
     auto local = [&](const Value &value) { return emit.context.localize(value, emit.where); };
     double decay = options.decays(leaf.name, leaf.param.shape()) ? options.weightDecay : 0;
-    llvm::SmallVector<mlir::Value> operands{local(leaf.param), local(leaf.grad), local(leaf.slots.at("m")),
-                                            local(leaf.slots.at("v"))};
+    llvm::SmallVector<mlir::Value> operands{local(leaf.param), local(leaf.grad),
+                                            local(leaf.slots.at("m")), local(leaf.slots.at("v"))};
     for (const char *name : {"learning_rate", "correction1", "correction2"})
       operands.push_back(local(values.scalars.at(name)));
-    mlir::Operation *op = emit.create(graph::AdamWUpdateOp::getOperationName(), operands,
-                                      {emit.real("beta1", options.beta1), emit.real("beta2", options.beta2),
-                                       emit.real("epsilon", options.epsilon), emit.real("weightDecay", decay)});
+    mlir::Operation *op =
+        emit.create(graph::AdamWUpdateOp::getOperationName(), operands,
+                    {emit.real("beta1", options.beta1), emit.real("beta2", options.beta2),
+                     emit.real("epsilon", options.epsilon), emit.real("weightDecay", decay)});
     leaf.param = emit.wrap(op->getResult(0));
     leaf.slots["m"] = emit.wrap(op->getResult(1));
     leaf.slots["v"] = emit.wrap(op->getResult(2));
@@ -67,7 +68,8 @@ public:
     Value direction = leaf.grad;
     if (options.momentum != 0)
       leaf.slots["m"] = direction = options.momentum * leaf.slots.at("m") + leaf.grad;
-    leaf.param = leaf.param - convert(values.scalars.at("learning_rate"), leaf.param.dtype()) * direction;
+    leaf.param =
+        leaf.param - convert(values.scalars.at("learning_rate"), leaf.param.dtype()) * direction;
   }
 
 private:
@@ -83,19 +85,29 @@ Optimizer optim::chain(const std::vector<Optimizer> &parts) {
   return Optimizer(std::move(rules));
 }
 
-Optimizer optim::clipByGlobalNorm(double limit) { return Optimizer({std::make_shared<ClipByGlobalNorm>(limit)}); }
-
-Optimizer optim::adamw(AdamWOptions options) { return Optimizer({std::make_shared<AdamW>(std::move(options))}); }
-
-Optimizer optim::adam(AdamOptions options) {
-  return adamw({.learningRate = std::move(options.learningRate), .beta1 = options.beta1, .beta2 = options.beta2,
-                .epsilon = options.epsilon, .weightDecay = 0});
+Optimizer optim::clipByGlobalNorm(double limit) {
+  return Optimizer({std::make_shared<ClipByGlobalNorm>(limit)});
 }
 
-Optimizer optim::sgd(SgdOptions options) { return Optimizer({std::make_shared<Sgd>(std::move(options))}); }
+Optimizer optim::adamw(AdamWOptions options) {
+  return Optimizer({std::make_shared<AdamW>(std::move(options))});
+}
+
+Optimizer optim::adam(AdamOptions options) {
+  return adamw({.learningRate = std::move(options.learningRate),
+                .beta1 = options.beta1,
+                .beta2 = options.beta2,
+                .epsilon = options.epsilon,
+                .weightDecay = 0});
+}
+
+Optimizer optim::sgd(SgdOptions options) {
+  return Optimizer({std::make_shared<Sgd>(std::move(options))});
+}
 
 bool optim::decaysAll(const std::string &, const Shape &) { return true; }
 
 bool optim::decaysMatrices(const std::string &name, const Shape &shape) {
-  return shape.size() >= 2 && name.find("bias") == std::string::npos && name.find("emb") == std::string::npos;
+  return shape.size() >= 2 && name.find("bias") == std::string::npos &&
+         name.find("emb") == std::string::npos;
 }

@@ -10,7 +10,8 @@ using namespace minigptc::optim;
 Schedule::Schedule(double rate)
     : function_([rate](const Value &) { return full({}, rate, f64); }) {}
 
-Schedule optim::warmupCosine(double max, double min, int64_t warmup, int64_t cycle, std::source_location where) {
+Schedule optim::warmupCosine(double max, double min, int64_t warmup, int64_t cycle,
+                             std::source_location where) {
   if (warmup < 0 || cycle <= warmup)
     throw TraceError("the schedule's cycle (" + std::to_string(cycle) + ") includes the warm-up (" +
                          std::to_string(warmup) + ") and must be longer",

@@ -5,9 +5,9 @@
 #include "compiler/target/cpu/CpuTarget.h"
 #include "compiler/trace/ProgramImpl.h"
 #include "minigptc/trace/Program.h"
-#include "runtime/base/File.h"
 #include "mlir/IR/Verifier.h"
 #include "mlir/Parser/Parser.h"
+#include "runtime/base/File.h"
 
 #include <chrono>
 
@@ -92,7 +92,8 @@ CompiledProgram minigptc::compile(const Program &program, const CompileOptions &
   return result;
 }
 
-std::string minigptc::printStage(const Program &program, Stage stage, const CompileOptions &options) {
+std::string minigptc::printStage(const Program &program, Stage stage,
+                                 const CompileOptions &options) {
   OwningOpRef<ModuleOp> module = cloneModule(program);
   bringTo(*module, stage, options);
   return print(*module);
@@ -104,8 +105,8 @@ CompiledProgram minigptc::compileText(const std::string &ir, const std::string &
   return compileModule(*parsed.module, options);
 }
 
-std::string minigptc::printStageOfText(const std::string &ir, const std::string &fileName, Stage stage,
-                                       const CompileOptions &options) {
+std::string minigptc::printStageOfText(const std::string &ir, const std::string &fileName,
+                                       Stage stage, const CompileOptions &options) {
   ParsedModule parsed(ir, fileName);
   bringTo(*parsed.module, stage, options);
   return print(*parsed.module);

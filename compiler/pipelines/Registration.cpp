@@ -1,9 +1,9 @@
 //===- Registration.cpp - dialects, external models and passes ------------===//
-#include "compiler/pipelines/Pipelines.h"
 #include "compiler/conversion/GraphToExec/Instructions.h"
 #include "compiler/conversion/GraphToExec/Passes.h"
 #include "compiler/conversion/GraphToLoops/KernelModels.h"
 #include "compiler/interpreter/Interpreter.h"
+#include "compiler/pipelines/Pipelines.h"
 #include "compiler/target/cpu/HostPrograms.h"
 #include "dialects/exec/IR/Exec.h"
 #include "dialects/graph/IR/Graph.h"

@@ -20,7 +20,8 @@ Value minigptc::logSoftmax(const Operand &x, int64_t axis) {
   return x - Operand(logSumExp(x, {axis}, true), x.where());
 }
 
-Value minigptc::layerNorm(const Operand &x, const Operand &scale, const Operand &bias, double epsilon) {
+Value minigptc::layerNorm(const Operand &x, const Operand &scale, const Operand &bias,
+                          double epsilon) {
   Emitter emit(x);
   mlir::Value operand = emit.value(x);
   return emit.wrap(emit.op<graph::LayerNormOp>({operand, emit.value(scale), emit.value(bias)},
@@ -30,15 +31,15 @@ Value minigptc::layerNorm(const Operand &x, const Operand &scale, const Operand 
 Value minigptc::rmsNorm(const Operand &x, const Operand &scale, double epsilon) {
   Emitter emit(x);
   mlir::Value operand = emit.value(x);
-  return emit.wrap(
-      emit.op<graph::RmsNormOp>({operand, emit.value(scale)}, emit.real("epsilon", epsilon), operand.getType()));
+  return emit.wrap(emit.op<graph::RmsNormOp>({operand, emit.value(scale)},
+                                             emit.real("epsilon", epsilon), operand.getType()));
 }
 
 Value minigptc::rope(const Operand &x, const Operand &positions, double theta) {
   Emitter emit(x);
   mlir::Value operand = emit.value(x);
-  return emit.wrap(
-      emit.op<graph::RopeOp>({operand, emit.value(positions)}, emit.real("theta", theta), operand.getType()));
+  return emit.wrap(emit.op<graph::RopeOp>({operand, emit.value(positions)},
+                                          emit.real("theta", theta), operand.getType()));
 }
 
 Value minigptc::attention(const Operand &query, const Operand &key, const Operand &value,
@@ -46,7 +47,8 @@ Value minigptc::attention(const Operand &query, const Operand &key, const Operan
   Emitter emit(query);
   SmallVector<mlir::Value> operands{emit.value(query), emit.value(key), emit.value(value)};
   if (typeOf(operands[0]).getRank() != 4)
-    emit.fail("attention: the query is " + describe(operands[0]) + ", not [batch, positions, heads, size]");
+    emit.fail("attention: the query is " + describe(operands[0]) +
+              ", not [batch, positions, heads, size]");
   SmallVector<int32_t> segments{1, 1, 1};
   for (const std::optional<Value> *extra :
        {&options.allowed, &options.querySegments, &options.keySegments, &options.queryOffset}) {
@@ -60,8 +62,8 @@ Value minigptc::attention(const Operand &query, const Operand &key, const Operan
               : options.mask == Mask::causal ? graph::MaskKind::causal
                                              : graph::MaskKind::sliding_window;
   SmallVector<mlir::NamedAttribute> attributes{
-      emit.attribute("operandSegmentSizes", mlir::DenseI32ArrayAttr::get(mlir, segments)), emit.real("scale", scale),
-      emit.attribute("maskKind", graph::MaskKindAttr::get(mlir, kind))};
+      emit.attribute("operandSegmentSizes", mlir::DenseI32ArrayAttr::get(mlir, segments)),
+      emit.real("scale", scale), emit.attribute("maskKind", graph::MaskKindAttr::get(mlir, kind))};
   if (options.mask == Mask::slidingWindow)
     attributes.push_back(emit.integer("window", options.window));
   return emit.wrap(emit.op<graph::AttentionOp>(operands, attributes));
@@ -72,18 +74,21 @@ Value minigptc::embedding(const Operand &table, const Operand &ids) {
   return emit.wrap(emit.op<graph::EmbeddingOp>({emit.value(table), emit.value(ids)}));
 }
 
-Value minigptc::crossEntropy(const Operand &logits, const Operand &targets, std::optional<int64_t> ignoreIndex) {
+Value minigptc::crossEntropy(const Operand &logits, const Operand &targets,
+                             std::optional<int64_t> ignoreIndex) {
   Emitter emit(logits);
   SmallVector<mlir::NamedAttribute> attributes;
   if (ignoreIndex)
     attributes.push_back(emit.integer("ignoreIndex", *ignoreIndex));
-  return emit.wrap(emit.op<graph::SoftmaxCrossEntropyOp>({emit.value(logits), emit.value(targets)}, attributes));
+  return emit.wrap(
+      emit.op<graph::SoftmaxCrossEntropyOp>({emit.value(logits), emit.value(targets)}, attributes));
 }
 
 Value minigptc::constant(const Array &array, Where where) {
   Emitter emit(where);
   auto type = emit.context.tensorType(array.type());
-  llvm::ArrayRef<char> bytes(reinterpret_cast<const char *>(array.data()), size_t(array.type().numBytes()));
+  llvm::ArrayRef<char> bytes(reinterpret_cast<const char *>(array.data()),
+                             size_t(array.type().numBytes()));
   mlir::DenseElementsAttr data;
   if (array.dtype() == i1) {
     SmallVector<bool> bits;

@@ -10,7 +10,8 @@ using llvm::SmallVector;
 namespace {
 
 mlir::Value dot(const Emitter &emit, mlir::Value a, mlir::Value b, const DotDims &dims) {
-  return emit.op<graph::DotGeneralOp>({a, b}, {emit.ints("lhsBatch", dims.lhsBatch), emit.ints("rhsBatch", dims.rhsBatch),
+  return emit.op<graph::DotGeneralOp>({a, b}, {emit.ints("lhsBatch", dims.lhsBatch),
+                                               emit.ints("rhsBatch", dims.rhsBatch),
                                                emit.ints("lhsContract", dims.lhsContract),
                                                emit.ints("rhsContract", dims.rhsContract)});
 }
@@ -33,9 +34,11 @@ mlir::Value batched(const Emitter &emit, mlir::Value a, mlir::Value b) {
   ArrayRef<int64_t> left = shapeOf(a).drop_back(2), right = shapeOf(b).drop_back(2);
   SmallVector<int64_t> batch;
   for (size_t i = 0; i < std::max(left.size(), right.size()); ++i) {
-    int64_t x = i < left.size() ? left[left.size() - 1 - i] : 1, y = i < right.size() ? right[right.size() - 1 - i] : 1;
+    int64_t x = i < left.size() ? left[left.size() - 1 - i] : 1,
+            y = i < right.size() ? right[right.size() - 1 - i] : 1;
     if (x != y && x != 1 && y != 1)
-      emit.fail("matmul: the leading sizes of " + describe(a) + " and " + describe(b) + " do not broadcast");
+      emit.fail("matmul: the leading sizes of " + describe(a) + " and " + describe(b) +
+                " do not broadcast");
     batch.insert(batch.begin(), x == 1 ? y : x);
   }
   auto widen = [&](mlir::Value value) {
@@ -55,11 +58,13 @@ Value minigptc::matmul(const Operand &a, const Operand &b) {
   checkTypes(emit, "matmul", x, y);
   int64_t left = typeOf(x).getRank(), right = typeOf(y).getRank();
   if (left == 0 || right == 0)
-    emit.fail("matmul: a scalar is no matrix (" + describe(x) + " times " + describe(y) + ")", {"multiply with *"});
-  int64_t inner = shapeOf(x)[size_t(left - 1)], other = shapeOf(y)[size_t(right == 1 ? 0 : right - 2)];
+    emit.fail("matmul: a scalar is no matrix (" + describe(x) + " times " + describe(y) + ")",
+              {"multiply with *"});
+  int64_t inner = shapeOf(x)[size_t(left - 1)],
+          other = shapeOf(y)[size_t(right == 1 ? 0 : right - 2)];
   if (inner != other)
-    emit.fail("matmul: inner sizes " + std::to_string(inner) + " and " + std::to_string(other) + " differ (" + describe(x) +
-              " times " + describe(y) + ")");
+    emit.fail("matmul: inner sizes " + std::to_string(inner) + " and " + std::to_string(other) +
+              " differ (" + describe(x) + " times " + describe(y) + ")");
   if (right <= 2)
     return emit.wrap(dot(emit, x, y, {{}, {}, {left - 1}, {0}}));
   if (left >= 2)
@@ -87,7 +92,8 @@ Value minigptc::einsum(std::string_view formula, const Operand &a, const Operand
   auto [left, right] = inputs.split(',');
   auto check = [&](llvm::StringRef letters, mlir::Value value) {
     if (int64_t(letters.size()) != typeOf(value).getRank())
-      emit.fail("einsum: '" + letters.str() + "' has " + std::to_string(letters.size()) + " letters for " + describe(value));
+      emit.fail("einsum: '" + letters.str() + "' has " + std::to_string(letters.size()) +
+                " letters for " + describe(value));
   };
   check(left, x);
   check(right, y);
@@ -118,7 +124,8 @@ Value minigptc::einsum(std::string_view formula, const Operand &a, const Operand
     permutation.push_back(int64_t(at));
   }
   if (permutation.size() != order.size())
-    emit.fail("einsum: every letter of one operand alone must be in the result ('" + std::string(formula) + "')",
+    emit.fail("einsum: every letter of one operand alone must be in the result ('" +
+                  std::string(formula) + "')",
               {"sum over it first"});
   if (llvm::is_sorted(permutation))
     return emit.wrap(product);

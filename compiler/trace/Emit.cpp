@@ -23,16 +23,19 @@ DenseElementsAttr Emitter::splatAttr(const Operand &number, RankedTensorType typ
   if (isa<FloatType>(element))
     return DenseElementsAttr::get(type, FloatAttr::get(element, number.asDouble()).getValue());
   if (!number.isIntegral())
-    fail("a floating-point number (" + std::to_string(number.asDouble()) + ") meets " + toTensorType(type).toString(),
+    fail("a floating-point number (" + std::to_string(number.asDouble()) + ") meets " +
+             toTensorType(type).toString(),
          {"write the number without a fraction, or convert(x, f32) to compute in floats"});
   auto integer = cast<IntegerType>(element);
   bool isUnsigned = integer.isUnsigned() || integer.getWidth() == 1;
   int64_t value = number.asInt();
   unsigned width = integer.getWidth();
   bool fits = isUnsigned ? value >= 0 && (width == 64 || value < (int64_t(1) << width))
-                         : width == 64 || (value >= -(int64_t(1) << (width - 1)) && value < (int64_t(1) << (width - 1)));
+                         : width == 64 || (value >= -(int64_t(1) << (width - 1)) &&
+                                           value < (int64_t(1) << (width - 1)));
   if (!fits)
-    fail("the number " + std::to_string(value) + " does not fit into " + toTensorType(type).toString());
+    fail("the number " + std::to_string(value) + " does not fit into " +
+         toTensorType(type).toString());
   return DenseElementsAttr::get(type, APInt(width, uint64_t(value), !isUnsigned));
 }
 
@@ -68,7 +71,8 @@ bool combine(SmallVector<int64_t> &shape, ArrayRef<int64_t> other) {
 
 } // namespace
 
-SmallVector<mlir::Value> Emitter::together(StringRef what, ArrayRef<const Operand *> operands) const {
+SmallVector<mlir::Value> Emitter::together(StringRef what,
+                                           ArrayRef<const Operand *> operands) const {
   SmallVector<mlir::Value> values;
   mlir::Value tensor;
   for (const Operand *operand : operands) {
@@ -86,16 +90,19 @@ SmallVector<mlir::Value> Emitter::together(StringRef what, ArrayRef<const Operan
     if (typeOf(value).getElementType() != element) {
       std::string other(nameOf(toTensorType(value.getType()).dtype));
       std::string first(nameOf(toTensorType(tensor.getType()).dtype));
-      fail(what.str() + ": element types " + first + " and " + other + " differ (" + describe(tensor) + " and " +
-               describe(value) + ")",
-           {"types never change by themselves: write convert(x, " + first + ") or convert(x, " + other + ")"});
+      fail(what.str() + ": element types " + first + " and " + other + " differ (" +
+               describe(tensor) + " and " + describe(value) + ")",
+           {"types never change by themselves: write convert(x, " + first + ") or convert(x, " +
+            other + ")"});
     }
     if (!combine(shape, shapeOf(value)))
-      fail(what.str() + ": shapes " + describe(tensor) + " and " + describe(value) + " do not broadcast",
+      fail(what.str() + ": shapes " + describe(tensor) + " and " + describe(value) +
+               " do not broadcast",
            {"aligned at the last dimension, sizes must be equal or 1"});
   }
   for (auto [value, operand] : llvm::zip(values, operands))
-    value = value ? broadcastTo(value, shape) : number(*operand, RankedTensorType::get(shape, element));
+    value =
+        value ? broadcastTo(value, shape) : number(*operand, RankedTensorType::get(shape, element));
   return values;
 }
 
@@ -111,7 +118,8 @@ mlir::Value Emitter::broadcastTo(mlir::Value value, ArrayRef<int64_t> shape) con
 
 int64_t Emitter::axis(StringRef what, int64_t axis, int64_t rank) const {
   if (axis < -rank || axis >= rank)
-    fail(what.str() + ": there is no dimension " + std::to_string(axis) + " in a tensor of rank " + std::to_string(rank));
+    fail(what.str() + ": there is no dimension " + std::to_string(axis) + " in a tensor of rank " +
+         std::to_string(rank));
   return axis < 0 ? axis + rank : axis;
 }
 
@@ -150,8 +158,9 @@ public:
     // "'graph.dot_general' op the message" → "dot_general: the message".
     StringRef message = text;
     message.consume_front(("'" + name + "' op ").str());
-    throw TraceError((name.split('.').second + ": " + (message.empty() ? "invalid operands" : message)).str(), where,
-                     notes);
+    throw TraceError(
+        (name.split('.').second + ": " + (message.empty() ? "invalid operands" : message)).str(),
+        where, notes);
   }
 
 private:
@@ -180,8 +189,8 @@ LogicalResult inferTypes(OperationState &state) {
   if (bytes && failed(info.setOpPropertiesFromAttribute(state.name, properties, attributes,
                                                         [&] { return emitError(state.location); })))
     return failure();
-  return inference->inferReturnTypes(context, state.location, state.operands, attributes, properties, state.regions,
-                                     state.types);
+  return inference->inferReturnTypes(context, state.location, state.operands, attributes,
+                                     properties, state.regions, state.types);
 }
 
 } // namespace

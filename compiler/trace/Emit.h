@@ -35,7 +35,8 @@ public:
   mlir::DenseElementsAttr splatAttr(const Operand &number, mlir::RankedTensorType type) const;
   /// Operands of one element type and shape: numbers take the tensors' type,
   /// shapes broadcast. `what` names the function in messages.
-  llvm::SmallVector<mlir::Value> together(llvm::StringRef what, llvm::ArrayRef<const Operand *> operands) const;
+  llvm::SmallVector<mlir::Value> together(llvm::StringRef what,
+                                          llvm::ArrayRef<const Operand *> operands) const;
   mlir::Value broadcastTo(mlir::Value value, llvm::ArrayRef<int64_t> shape) const;
   /// Axes without negatives, sorted, checked; empty means all.
   llvm::SmallVector<int64_t> axes(llvm::StringRef what, const Axes &axes, int64_t rank) const;
@@ -57,7 +58,8 @@ public:
     mlir::Value operand = value(x);
     return wrap(op<Op>(operand, {}, operand.getType()));
   }
-  template <typename Op> Value binary(llvm::StringRef what, const Operand &a, const Operand &b) const {
+  template <typename Op>
+  Value binary(llvm::StringRef what, const Operand &a, const Operand &b) const {
     auto operands = together(what, {&a, &b});
     return wrap(op<Op>(operands, {}, operands[0].getType()));
   }
@@ -72,7 +74,9 @@ public:
   std::source_location where;
 };
 
-inline mlir::RankedTensorType typeOf(mlir::Value value) { return mlir::cast<mlir::RankedTensorType>(value.getType()); }
+inline mlir::RankedTensorType typeOf(mlir::Value value) {
+  return mlir::cast<mlir::RankedTensorType>(value.getType());
+}
 inline llvm::ArrayRef<int64_t> shapeOf(mlir::Value value) { return typeOf(value).getShape(); }
 /// "f32[4,8]".
 inline std::string describe(mlir::Value value) { return toTensorType(value.getType()).toString(); }

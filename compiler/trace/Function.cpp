@@ -1,32 +1,37 @@
 //===- Function.cpp - private functions -----------------------------------===//
-#include "compiler/trace/Emit.h"
 #include "minigptc/trace/Function.h"
+#include "compiler/trace/Emit.h"
 
 using namespace minigptc;
 using namespace minigptc::detail;
 namespace graph = minigptc::graph;
 
-Tree minigptc::callFunction(const std::string &name, const std::function<Tree()> &body, std::source_location where) {
+Tree minigptc::callFunction(const std::string &name, const std::function<Tree()> &body,
+                            std::source_location where) {
   TraceContext &context = TraceContext::current(where);
-  TracedFunction traced = context.traceFunction(name, {}, [&](llvm::ArrayRef<Value>) { return body(); }, where);
+  TracedFunction traced =
+      context.traceFunction(name, {}, [&](llvm::ArrayRef<Value>) { return body(); }, where);
   return context.call(traced, where);
 }
 
-std::vector<Value> minigptc::hostCall(const std::string &name, const std::vector<Value> &inputs,
-                                      const std::function<std::vector<Value>(const std::vector<Value> &)> &body,
-                                      std::source_location where) {
+std::vector<Value>
+minigptc::hostCall(const std::string &name, const std::vector<Value> &inputs,
+                   const std::function<std::vector<Value>(const std::vector<Value> &)> &body,
+                   std::source_location where) {
   Emitter emit(where);
   TraceContext &context = emit.context;
   if (!context.scope().isEntry)
-    emit.fail("scalars of the host are computed before an entry function starts: call this (an optimizer's update, "
-              "a schedule) from the entry function itself, not from a module or a differentiated function");
+    emit.fail("scalars of the host are computed before an entry function starts: call this (an "
+              "optimizer's update, "
+              "a schedule) from the entry function itself, not from a module or a differentiated "
+              "function");
   auto scalar = [&](DType dtype) { return context.tensorType({dtype, {}}); };
   llvm::SmallVector<mlir::Value> operands;
   for (const Value &input : inputs) {
     operands.push_back(context.localize(input, where));
     if (!llvm::isa<mlir::BlockArgument>(operands.back()) || !shapeOf(operands.back()).empty())
-      emit.fail("the host needs scalars that are arguments of the entry function, this is " + describe(operands.back()) +
-                ", or is computed");
+      emit.fail("the host needs scalars that are arguments of the entry function, this is " +
+                describe(operands.back()) + ", or is computed");
   }
 
   // The function works on f64, whatever the inputs are: it is traced over
@@ -40,9 +45,12 @@ std::vector<Value> minigptc::hostCall(const std::string &name, const std::vector
       name, placeholders,
       [&](llvm::ArrayRef<Value> arguments) {
         Tree results;
-        for (auto [i, value] : llvm::enumerate(body(std::vector<Value>(arguments.begin(), arguments.end())))) {
+        for (auto [i, value] :
+             llvm::enumerate(body(std::vector<Value>(arguments.begin(), arguments.end())))) {
           if (value.type() != TensorType{f64, {}})
-            throw TraceError("a function of the host gives f64 scalars, this is " + value.type().toString(), where);
+            throw TraceError("a function of the host gives f64 scalars, this is " +
+                                 value.type().toString(),
+                             where);
           results.set(std::to_string(i), value);
         }
         return results;

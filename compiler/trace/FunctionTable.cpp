@@ -15,7 +15,8 @@ size_t hashFunction(func::FuncOp function) {
   for (Value argument : body.getArguments())
     numbers.try_emplace(argument, numbers.size());
   for (Operation &op : body) {
-    hash = llvm::hash_combine(hash, op.getName(), op.getDiscardableAttrDictionary(), op.hashProperties());
+    hash = llvm::hash_combine(hash, op.getName(), op.getDiscardableAttrDictionary(),
+                              op.hashProperties());
     for (Value operand : op.getOperands())
       hash = llvm::hash_combine(hash, numbers.lookup(operand));
     for (Value result : op.getResults()) {

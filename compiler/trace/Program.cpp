@@ -1,7 +1,7 @@
 //===- Program.cpp - entry functions and programs -------------------------===//
+#include "minigptc/trace/Program.h"
 #include "compiler/trace/TraceContext.h"
 #include "dialects/graph/IR/Graph.h"
-#include "minigptc/trace/Program.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/Verifier.h"
 
@@ -17,7 +17,9 @@ namespace {
 
 using Leaves = std::vector<std::pair<std::string, TensorSpec>>;
 
-std::string join(const std::string &name, const std::string &path) { return path.empty() ? name : name + "." + path; }
+std::string join(const std::string &name, const std::string &path) {
+  return path.empty() ? name : name + "." + path;
+}
 
 Leaves leavesOf(const std::vector<Argument> &arguments) {
   Leaves leaves;
@@ -31,7 +33,8 @@ Leaves leavesOf(const std::vector<Argument> &arguments) {
 /// a number.
 void nameArguments(std::vector<Argument> &arguments, const Entry &entry, const SpecTree &output) {
   for (const std::string &donated : entry.options.donate) {
-    bool known = llvm::any_of(arguments, [&](const Argument &argument) { return argument.name == donated; });
+    bool known =
+        llvm::any_of(arguments, [&](const Argument &argument) { return argument.name == donated; });
     const SpecTree *result = output.find(donated);
     if (known || !result)
       continue;
@@ -46,15 +49,19 @@ void nameArguments(std::vector<Argument> &arguments, const Entry &entry, const S
     if (argument.name.empty())
       argument.name = "arg" + std::to_string(i);
     if (!names.insert(argument.name).second)
-      throw TraceError("function '" + entry.name + "': two arguments are named '" + argument.name + "'", entry.where);
+      throw TraceError("function '" + entry.name + "': two arguments are named '" + argument.name +
+                           "'",
+                       entry.where);
   }
 }
 
 /// Puts names, donations and bounds on the function's arguments and results.
 class Annotator {
 public:
-  Annotator(mlir::func::FuncOp function, const Entry &entry, const Leaves &inputs, const Leaves &outputs)
-      : function(function), entry(entry), inputs(inputs), outputs(outputs), builder(function.getContext()) {}
+  Annotator(mlir::func::FuncOp function, const Entry &entry, const Leaves &inputs,
+            const Leaves &outputs)
+      : function(function), entry(entry), inputs(inputs), outputs(outputs),
+        builder(function.getContext()) {}
 
   void run() {
     function->setAttr(graph::attr::kEntry, builder.getUnitAttr());
@@ -77,21 +84,25 @@ private:
       any = true;
       auto output = llvm::find(outputs, input);
       if (output == outputs.end())
-        throw TraceError("function '" + entry.name + "': '" + input.first + "' (" + input.second.toString() +
-                             ") is donated, but no result has this path and type to take over its buffer",
-                         entry.where);
-      function.setArgAttr(unsigned(i), graph::attr::kDonate, builder.getI64IntegerAttr(output - outputs.begin()));
+        throw TraceError(
+            "function '" + entry.name + "': '" + input.first + "' (" + input.second.toString() +
+                ") is donated, but no result has this path and type to take over its buffer",
+            entry.where);
+      function.setArgAttr(unsigned(i), graph::attr::kDonate,
+                          builder.getI64IntegerAttr(output - outputs.begin()));
     }
     if (!any)
-      throw TraceError("function '" + entry.name + "': there is no argument '" + name + "' to donate", entry.where,
-                       {"name the arguments: {\"" + name + "\", spec}"});
+      throw TraceError("function '" + entry.name + "': there is no argument '" + name +
+                           "' to donate",
+                       entry.where, {"name the arguments: {\"" + name + "\", spec}"});
   }
 
   unsigned find(const std::string &path) {
     for (auto [i, input] : llvm::enumerate(inputs))
       if (input.first == path)
         return unsigned(i);
-    throw TraceError("function '" + entry.name + "': there is no input '" + path + "' to bound", entry.where);
+    throw TraceError("function '" + entry.name + "': there is no input '" + path + "' to bound",
+                     entry.where);
   }
 
   mlir::func::FuncOp function;
@@ -108,8 +119,9 @@ SpecTree specOf(const Tree &tree) {
 
 void TraceContext::traceEntry(const Entry &entry) {
   if (entry.arguments.size() != entry.arity)
-    throw TraceError("function '" + entry.name + "' has " + std::to_string(entry.arity) + " parameters, " +
-                         std::to_string(entry.arguments.size()) + " arguments are described",
+    throw TraceError("function '" + entry.name + "' has " + std::to_string(entry.arity) +
+                         " parameters, " + std::to_string(entry.arguments.size()) +
+                         " arguments are described",
                      entry.where);
   SmallVector<mlir::Type> types;
   for (const auto &[path, spec] : leavesOf(entry.arguments))
@@ -120,11 +132,13 @@ void TraceContext::traceEntry(const Entry &entry) {
   std::vector<Tree> trees;
   unsigned next = 0;
   for (const Argument &argument : entry.arguments)
-    trees.push_back(argument.spec.map([&](const TensorSpec &) { return wrap(scope.function.getArgument(next++)); }));
+    trees.push_back(argument.spec.map(
+        [&](const TensorSpec &) { return wrap(scope.function.getArgument(next++)); }));
   Tree output = entry.fn(trees);
   SmallVector<mlir::Value> results = localize(output, entry.where);
   mlir::func::ReturnOp::create(scope.builder, loc, results);
-  scope.function.setType(mlir::FunctionType::get(mlir(), types, mlir::TypeRange(mlir::ValueRange(results))));
+  scope.function.setType(
+      mlir::FunctionType::get(mlir(), types, mlir::TypeRange(mlir::ValueRange(results))));
   scope.function.setSymName(entry.name);
 
   Function function{entry.name, entry.arguments, specOf(output)};
@@ -147,7 +161,8 @@ Program minigptc::trace(const std::vector<Entry> &entries) {
     TraceContext context(*impl);
     for (const Entry &entry : entries) {
       if (entry.name.empty() || !names.insert(entry.name).second)
-        throw TraceError("two functions of the program are named '" + entry.name + "'", entry.where);
+        throw TraceError("two functions of the program are named '" + entry.name + "'",
+                         entry.where);
       context.reserveName(entry.name);
     }
     for (const Entry &entry : entries)
@@ -161,7 +176,8 @@ Program minigptc::trace(const std::vector<Entry> &entries) {
   if (failed(mlir::verify(*impl->module)))
     throw TraceError("the traced program is not well-formed: " + message,
                      entries.empty() ? std::source_location::current() : entries.front().where);
-  impl->traceSeconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  impl->traceSeconds =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   return Program(impl);
 }
 
@@ -188,7 +204,8 @@ const Function &Program::function(std::string_view name, std::source_location wh
       return function;
     known += " '" + function.name + "'";
   }
-  throw TraceError("the program has no function '" + std::string(name) + "'; it has" + known, where);
+  throw TraceError("the program has no function '" + std::string(name) + "'; it has" + known,
+                   where);
 }
 
 std::string Program::print() const {

@@ -20,13 +20,16 @@ Value minigptc::Key::value(std::source_location where) const {
   uint32_t words[2] = {uint32_t(seed_), uint32_t(seed_ >> 32)};
   auto type = emit.context.tensorType({u32, {2}});
   return emit.wrap(emit.op<graph::ConstantOp>(
-      {}, emit.attribute("value", mlir::DenseElementsAttr::get(type, llvm::ArrayRef<uint32_t>(words))), type));
+      {},
+      emit.attribute("value", mlir::DenseElementsAttr::get(type, llvm::ArrayRef<uint32_t>(words))),
+      type));
 }
 
 Key minigptc::Key::foldIn(const Operand &data) const {
   Emitter emit(data);
   mlir::Value key = emit.context.localize(value(data.where()), data.where());
-  mlir::Value number = data.isNumber() ? emit.number(data, emit.context.tensorType({u32, {}})) : emit.value(data);
+  mlir::Value number =
+      data.isNumber() ? emit.number(data, emit.context.tensorType({u32, {}})) : emit.value(data);
   return Key(emit.wrap(emit.op<graph::FoldInOp>({key, number}, {}, key.getType())), data.where());
 }
 
@@ -45,17 +48,19 @@ Key minigptc::Key::stream(std::string_view name, std::source_location where) con
 
 namespace {
 template <typename Op>
-Value draw(const Key &key, const TensorType &type, const Where &where, llvm::ArrayRef<std::pair<const char *, double>> reals = {}) {
+Value draw(const Key &key, const TensorType &type, const Where &where,
+           llvm::ArrayRef<std::pair<const char *, double>> reals = {}) {
   Emitter emit(where);
   SmallVector<mlir::NamedAttribute> attributes;
   for (auto [name, value] : reals)
     attributes.push_back(emit.real(name, value));
-  return emit.wrap(
-      emit.op<Op>(emit.context.localize(key.value(where), where), attributes, emit.context.tensorType(type)));
+  return emit.wrap(emit.op<Op>(emit.context.localize(key.value(where), where), attributes,
+                               emit.context.tensorType(type)));
 }
 } // namespace
 
-Value minigptc::uniform(const Key &key, const Shape &shape, double low, double high, DType dtype, Where where) {
+Value minigptc::uniform(const Key &key, const Shape &shape, double low, double high, DType dtype,
+                        Where where) {
   Value unit = draw<graph::RandomUniformOp>(key, {dtype, shape}, where);
   if (low == 0 && high == 1)
     return unit;
@@ -66,15 +71,18 @@ Value minigptc::normal(const Key &key, const Shape &shape, DType dtype, Where wh
   return draw<graph::RandomNormalOp>(key, {dtype, shape}, where);
 }
 
-Value minigptc::truncatedNormal(const Key &key, double low, double high, const Shape &shape, DType dtype, Where where) {
-  return draw<graph::RandomTruncatedNormalOp>(key, {dtype, shape}, where, {{"low", low}, {"high", high}});
+Value minigptc::truncatedNormal(const Key &key, double low, double high, const Shape &shape,
+                                DType dtype, Where where) {
+  return draw<graph::RandomTruncatedNormalOp>(key, {dtype, shape}, where,
+                                              {{"low", low}, {"high", high}});
 }
 
 Value minigptc::randomBits(const Key &key, const Shape &shape, Where where) {
   Emitter emit(where);
   mlir::Value offsets = emit.splat(0, emit.context.tensorType({i64, {int64_t(shape.size())}}));
-  return emit.wrap(emit.op<graph::RandomBitsOp>({emit.context.localize(key.value(where), where), offsets},
-                                                emit.ints("globalShape", shape), emit.context.tensorType({u32, shape})));
+  return emit.wrap(emit.op<graph::RandomBitsOp>(
+      {emit.context.localize(key.value(where), where), offsets}, emit.ints("globalShape", shape),
+      emit.context.tensorType({u32, shape})));
 }
 
 Value minigptc::dropout(const Operand &x, const Key &key, double rate) {
@@ -84,6 +92,7 @@ Value minigptc::dropout(const Operand &x, const Key &key, double rate) {
   if (rate == 0)
     return emit.wrap(emit.value(x));
   mlir::Value operand = emit.value(x);
-  return emit.wrap(emit.op<graph::DropoutOp>({operand, emit.context.localize(key.value(x.where()), x.where())},
-                                             emit.real("rate", rate), operand.getType()));
+  return emit.wrap(
+      emit.op<graph::DropoutOp>({operand, emit.context.localize(key.value(x.where()), x.where())},
+                                emit.real("rate", rate), operand.getType()));
 }

@@ -8,12 +8,14 @@ using llvm::SmallVector;
 
 namespace {
 
-Value reduce(graph::ReduceKind kind, llvm::StringRef what, const Operand &x, const Axes &axes, bool keepDims) {
+Value reduce(graph::ReduceKind kind, llvm::StringRef what, const Operand &x, const Axes &axes,
+             bool keepDims) {
   Emitter emit(x);
   mlir::Value operand = emit.value(x);
   auto dims = emit.axes(what, axes, typeOf(operand).getRank());
   auto attr = graph::ReduceKindAttr::get(emit.context.mlir(), kind);
-  mlir::Value reduced = emit.op<graph::ReduceOp>(operand, {emit.attribute("kind", attr), emit.ints("dims", dims)});
+  mlir::Value reduced =
+      emit.op<graph::ReduceOp>(operand, {emit.attribute("kind", attr), emit.ints("dims", dims)});
   if (!keepDims)
     return emit.wrap(reduced);
   SmallVector<int64_t> shape(shapeOf(operand));
@@ -47,7 +49,8 @@ Value minigptc::mean(const Operand &x, const Axes &axes, bool keepDims) {
   Emitter emit(x);
   mlir::Value operand = emit.value(x);
   if (!llvm::isa<mlir::FloatType>(typeOf(operand).getElementType()))
-    emit.fail("mean: " + describe(operand) + " is not of a float type", {"write mean(convert(x, f32))"});
+    emit.fail("mean: " + describe(operand) + " is not of a float type",
+              {"write mean(convert(x, f32))"});
   double count = 1;
   for (int64_t dim : emit.axes("mean", axes, typeOf(operand).getRank()))
     count *= double(shapeOf(operand)[size_t(dim)]);
@@ -63,7 +66,8 @@ Value minigptc::variance(const Operand &x, const Axes &axes, bool keepDims) {
 Value minigptc::logSumExp(const Operand &x, const Axes &axes, bool keepDims) {
   Where where = x.where();
   Value largest = max(x, axes, true);
-  Value shift = select(isFinite(Operand(largest, where)), Operand(largest, where), Operand(0, where));
+  Value shift =
+      select(isFinite(Operand(largest, where)), Operand(largest, where), Operand(0, where));
   Value total = sum(Operand(exp(x - Operand(shift, where)), where), axes, true);
   Value result = Operand(log(Operand(total, where)), where) + Operand(shift, where);
   if (keepDims)

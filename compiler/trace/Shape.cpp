@@ -37,7 +37,8 @@ Value minigptc::reshape(const Operand &x, Shape shape) {
   if (open >= 0 && known > 0 && count % known == 0)
     shape[size_t(open)] = count / known, known = count;
   if (known != count || (open >= 0 && shape[size_t(open)] < 0))
-    emit.fail("reshape: " + describe(operand) + " has " + std::to_string(count) + " elements, which do not fill " + text(shape));
+    emit.fail("reshape: " + describe(operand) + " has " + std::to_string(count) +
+              " elements, which do not fill " + text(shape));
   return emit.wrap(reshapeTo(emit, operand, shape));
 }
 
@@ -53,7 +54,8 @@ Value minigptc::transpose(const Operand &x, Axes permutation) {
   for (int64_t &axis : permutation)
     axis = emit.axis("transpose", axis, rank);
   if (int64_t(emit.axes("transpose", permutation, rank).size()) != rank)
-    emit.fail("transpose: " + text(permutation) + " does not permute the dimensions of " + describe(operand));
+    emit.fail("transpose: " + text(permutation) + " does not permute the dimensions of " +
+              describe(operand));
   return emit.wrap(emit.op<graph::TransposeOp>(operand, emit.ints("permutation", permutation)));
 }
 
@@ -62,7 +64,8 @@ Value minigptc::swapAxes(const Operand &x, int64_t a, int64_t b) {
   int64_t rank = typeOf(emit.value(x)).getRank();
   Axes permutation(static_cast<size_t>(rank));
   std::iota(permutation.begin(), permutation.end(), 0);
-  std::swap(permutation[size_t(emit.axis("swapAxes", a, rank))], permutation[size_t(emit.axis("swapAxes", b, rank))]);
+  std::swap(permutation[size_t(emit.axis("swapAxes", a, rank))],
+            permutation[size_t(emit.axis("swapAxes", b, rank))]);
   return transpose(x, permutation);
 }
 
@@ -94,7 +97,8 @@ Value minigptc::squeeze(const Operand &x, const Axes &axes) {
   for (auto [i, size] : llvm::enumerate(shapeOf(operand))) {
     bool drop = llvm::is_contained(dropped, int64_t(i));
     if (drop && size != 1 && !axes.empty())
-      emit.fail("squeeze: dimension " + std::to_string(i) + " of " + describe(operand) + " is not 1");
+      emit.fail("squeeze: dimension " + std::to_string(i) + " of " + describe(operand) +
+                " is not 1");
     if (!drop || size != 1)
       shape.push_back(size);
   }
@@ -110,7 +114,8 @@ Value minigptc::concatenate(const std::vector<Operand> &parts, int64_t axis) {
     values.push_back(emit.value(part));
   for (mlir::Value value : values)
     if (typeOf(value).getElementType() != typeOf(values[0]).getElementType())
-      emit.fail("concatenate: element types of " + describe(values[0]) + " and " + describe(value) + " differ",
+      emit.fail("concatenate: element types of " + describe(values[0]) + " and " + describe(value) +
+                    " differ",
                 {"write convert(x, …) on one of them"});
   return emit.wrap(emit.op<graph::ConcatenateOp>(
       values, emit.integer("dim", emit.axis("concatenate", axis, typeOf(values[0]).getRank()))));
@@ -129,8 +134,9 @@ Value minigptc::pad(const Operand &x, const Axes &low, const Axes &high, const O
   auto scalar = emit.withShape(operand, {});
   mlir::Value filler = value.isNumber() ? emit.number(value, scalar) : emit.value(value);
   Axes interior(shapeOf(operand).size(), 0);
-  return emit.wrap(emit.op<graph::PadOp>(
-      {operand, filler}, {emit.ints("low", low), emit.ints("high", high), emit.ints("interior", interior)}));
+  return emit.wrap(
+      emit.op<graph::PadOp>({operand, filler}, {emit.ints("low", low), emit.ints("high", high),
+                                                emit.ints("interior", interior)}));
 }
 
 namespace {
@@ -138,19 +144,22 @@ namespace {
 SmallVector<mlir::Value> startsOf(const Emitter &emit, const std::vector<Operand> &starts) {
   SmallVector<mlir::Value> values;
   for (const Operand &start : starts)
-    values.push_back(start.isNumber() ? emit.number(start, emit.context.tensorType({i32, {}})) : emit.value(start));
+    values.push_back(start.isNumber() ? emit.number(start, emit.context.tensorType({i32, {}}))
+                                      : emit.value(start));
   return values;
 }
 } // namespace
 
-Value minigptc::dynamicSlice(const Operand &x, const std::vector<Operand> &starts, const Shape &sizes) {
+Value minigptc::dynamicSlice(const Operand &x, const std::vector<Operand> &starts,
+                             const Shape &sizes) {
   Emitter emit(x);
   SmallVector<mlir::Value> operands{emit.value(x)};
   operands.append(startsOf(emit, starts));
   return emit.wrap(emit.op<graph::DynamicSliceOp>(operands, emit.ints("sizes", sizes)));
 }
 
-Value minigptc::dynamicUpdateSlice(const Operand &x, const Operand &update, const std::vector<Operand> &starts) {
+Value minigptc::dynamicUpdateSlice(const Operand &x, const Operand &update,
+                                   const std::vector<Operand> &starts) {
   Emitter emit(x);
   SmallVector<mlir::Value> operands{emit.value(x), emit.value(update)};
   operands.append(startsOf(emit, starts));
@@ -186,11 +195,16 @@ Value minigptc::take(const Operand &x, const Operand &indices, int64_t axis) {
 Value minigptc::full(const Shape &shape, const Operand &number, DType dtype) {
   Emitter emit(number);
   auto type = emit.context.tensorType({dtype, shape});
-  return emit.wrap(number.isNumber() ? emit.number(number, type) : emit.broadcastTo(emit.value(number), shape));
+  return emit.wrap(number.isNumber() ? emit.number(number, type)
+                                     : emit.broadcastTo(emit.value(number), shape));
 }
 
-Value minigptc::zeros(const Shape &shape, DType dtype, Where where) { return full(shape, Operand(0, where), dtype); }
-Value minigptc::ones(const Shape &shape, DType dtype, Where where) { return full(shape, Operand(1, where), dtype); }
+Value minigptc::zeros(const Shape &shape, DType dtype, Where where) {
+  return full(shape, Operand(0, where), dtype);
+}
+Value minigptc::ones(const Shape &shape, DType dtype, Where where) {
+  return full(shape, Operand(1, where), dtype);
+}
 
 Value minigptc::zerosLike(const Operand &x) {
   Emitter emit(x);
@@ -204,10 +218,13 @@ Value minigptc::onesLike(const Operand &x) {
 Value minigptc::iota(const Shape &shape, int64_t axis, DType dtype, Where where) {
   Emitter emit(where);
   int64_t dim = emit.axis("iota", axis, int64_t(shape.size()));
-  return emit.wrap(emit.op<graph::IotaOp>({}, emit.integer("dim", dim), emit.context.tensorType({dtype, shape})));
+  return emit.wrap(emit.op<graph::IotaOp>({}, emit.integer("dim", dim),
+                                          emit.context.tensorType({dtype, shape})));
 }
 
-Value minigptc::arange(int64_t count, DType dtype, Where where) { return iota({count}, 0, dtype, where); }
+Value minigptc::arange(int64_t count, DType dtype, Where where) {
+  return iota({count}, 0, dtype, where);
+}
 
 Value minigptc::oneHot(const Operand &indices, int64_t count, DType dtype) {
   Emitter emit(indices);

@@ -44,7 +44,8 @@ TraceContext *TraceContext::currentOrNull() { return currentContext; }
 
 TraceContext &TraceContext::current(const std::source_location &where) {
   if (!currentContext || currentContext->scopes.empty())
-    throw TraceError("no function is being traced here; call this from a function given to trace or jit", where);
+    throw TraceError(
+        "no function is being traced here; call this from a function given to trace or jit", where);
   return *currentContext;
 }
 
@@ -69,7 +70,8 @@ bool minigptc::detail::isLibraryPlace(const std::source_location &where) {
 
 Location TraceContext::location(const std::source_location &where) {
   auto toLoc = [&](const std::source_location &place) -> Location {
-    return FileLineColLoc::get(mlir(), displayFile(place.file_name()), place.line(), place.column());
+    return FileLineColLoc::get(mlir(), displayFile(place.file_name()), place.line(),
+                               place.column());
   };
   Location loc = toLoc(where);
   if (!isLibraryPlace(where))
@@ -111,13 +113,15 @@ std::source_location userPlace(const std::source_location &where) {
   return where;
 }
 
-std::vector<std::string> withLibraryPlace(const std::source_location &where, std::vector<std::string> notes) {
+std::vector<std::string> withLibraryPlace(const std::source_location &where,
+                                          std::vector<std::string> notes) {
   if (std::string user = placeOf(userPlace(where)); user != placeOf(where))
     notes.push_back("found in " + placeOf(where));
   return notes;
 }
 
-std::string textOf(const std::string &message, const std::string &place, const std::vector<std::string> &notes) {
+std::string textOf(const std::string &message, const std::string &place,
+                   const std::vector<std::string> &notes) {
   std::string text = message + "\n  at " + place;
   for (const std::string &note : notes)
     text += "\n  note: " + note;
@@ -126,9 +130,12 @@ std::string textOf(const std::string &message, const std::string &place, const s
 
 } // namespace
 
-TraceError::TraceError(const std::string &message, const std::source_location &where, std::vector<std::string> notes)
-    : std::runtime_error(textOf(message, placeOf(userPlace(where)), withLibraryPlace(where, notes))), message_(message),
-      place_(placeOf(userPlace(where))), notes_(withLibraryPlace(where, std::move(notes))) {}
+TraceError::TraceError(const std::string &message, const std::source_location &where,
+                       std::vector<std::string> notes)
+    : std::runtime_error(
+          textOf(message, placeOf(userPlace(where)), withLibraryPlace(where, notes))),
+      message_(message), place_(placeOf(userPlace(where))),
+      notes_(withLibraryPlace(where, std::move(notes))) {}
 
 //===----------------------------------------------------------------------===//
 // Types and values
@@ -172,22 +179,27 @@ minigptc::TensorType minigptc::detail::toTensorType(Type type) {
 }
 
 minigptc::Value TraceContext::wrap(mlir::Value value) {
-  return minigptc::Value(scope().id, value.getAsOpaquePointer(),
-                         std::make_shared<const minigptc::TensorType>(toTensorType(value.getType())));
+  return minigptc::Value(
+      scope().id, value.getAsOpaquePointer(),
+      std::make_shared<const minigptc::TensorType>(toTensorType(value.getType())));
 }
 
-mlir::Value TraceContext::capture(FunctionScope &scope, mlir::Value outer, const std::source_location &where) {
+mlir::Value TraceContext::capture(FunctionScope &scope, mlir::Value outer,
+                                  const std::source_location &where) {
   if (scope.differentiated.contains(outer))
-    throw TraceError("a parameter is captured as a constant: this tensor is differentiated, but the function "
-                     "reads it from outside, so that its gradient would miss this use",
-                     where, {"use the function's own argument instead of the outer variable"});
+    throw TraceError(
+        "a parameter is captured as a constant: this tensor is differentiated, but the function "
+        "reads it from outside, so that its gradient would miss this use",
+        where, {"use the function's own argument instead of the outer variable"});
   if (scope.isHost)
-    throw TraceError("a function of the host works on its own scalar arguments only; this tensor comes from outside",
+    throw TraceError("a function of the host works on its own scalar arguments only; this tensor "
+                     "comes from outside",
                      where);
   auto [entry, isNew] = scope.argumentOf.try_emplace(outer);
   if (isNew) {
     unsigned number = scope.function.getNumArguments();
-    if (failed(scope.function.insertArgument(number, outer.getType(), DictionaryAttr(), outer.getLoc())))
+    if (failed(scope.function.insertArgument(number, outer.getType(), DictionaryAttr(),
+                                             outer.getLoc())))
       throw TraceError("cannot pass this tensor into the function", where);
     entry->second = scope.function.getArgument(number);
     scope.captured.push_back(outer);
@@ -195,7 +207,8 @@ mlir::Value TraceContext::capture(FunctionScope &scope, mlir::Value outer, const
   return entry->second;
 }
 
-mlir::Value TraceContext::localize(const minigptc::Value &value, const std::source_location &where) {
+mlir::Value TraceContext::localize(const minigptc::Value &value,
+                                   const std::source_location &where) {
   if (!value.valid())
     throw TraceError("this Value holds no tensor: it was never assigned", where);
   size_t level = scopes.size();
@@ -203,7 +216,8 @@ mlir::Value TraceContext::localize(const minigptc::Value &value, const std::sour
     --level;
   if (level == 0)
     throw TraceError("this tensor (" + value.type().toString() +
-                         ") belongs to another trace: the function that made it is finished or is not being traced here",
+                         ") belongs to another trace: the function that made it is finished or is "
+                         "not being traced here",
                      where, {"return it from that function, or pass it as an argument"});
   mlir::Value current = mlir::Value::getFromOpaquePointer(value.opaque());
   for (; level < scopes.size(); ++level)
@@ -211,7 +225,8 @@ mlir::Value TraceContext::localize(const minigptc::Value &value, const std::sour
   return current;
 }
 
-SmallVector<mlir::Value> TraceContext::localize(const Tree &tree, const std::source_location &where) {
+SmallVector<mlir::Value> TraceContext::localize(const Tree &tree,
+                                                const std::source_location &where) {
   SmallVector<mlir::Value> values;
   for (const auto &[path, leaf] : tree.flatten())
     values.push_back(localize(leaf, where));
@@ -229,7 +244,8 @@ Tree TraceContext::rebuild(const Tree &like, ValueRange values) {
 
 FunctionScope &TraceContext::pushScope(TypeRange inputs, Location loc) {
   auto type = FunctionType::get(mlir(), inputs, {});
-  scopes.push_back(std::make_unique<FunctionScope>(nextScopeId++, func::FuncOp::create(loc, "traced", type)));
+  scopes.push_back(
+      std::make_unique<FunctionScope>(nextScopeId++, func::FuncOp::create(loc, "traced", type)));
   return *scopes.back();
 }
 
@@ -237,14 +253,15 @@ namespace {
 /// Ends the function with a return and gives it its result types.
 void finish(FunctionScope &scope, ValueRange results, Location loc) {
   func::ReturnOp::create(scope.builder, loc, results);
-  scope.function.setType(FunctionType::get(scope.function.getContext(), scope.function.getArgumentTypes(),
-                                           TypeRange(results)));
+  scope.function.setType(FunctionType::get(scope.function.getContext(),
+                                           scope.function.getArgumentTypes(), TypeRange(results)));
 }
 } // namespace
 
 TracedFunction TraceContext::traceFunction(StringRef name, ArrayRef<mlir::Value> inputs,
                                            function_ref<Tree(ArrayRef<minigptc::Value>)> body,
-                                           const std::source_location &where, const PrivateOptions &options) {
+                                           const std::source_location &where,
+                                           const PrivateOptions &options) {
   Location loc = location(where);
   FunctionScope &scope = pushScope(ValueRange(inputs).getTypes(), loc);
   size_t depth = scopes.size();
@@ -281,13 +298,13 @@ void TraceContext::inScope(size_t depth, function_ref<void()> body) {
   std::vector<std::unique_ptr<FunctionScope>> inner(std::make_move_iterator(scopes.begin() + depth),
                                                     std::make_move_iterator(scopes.end()));
   scopes.resize(depth);
-  auto restore = llvm::scope_exit([&] {
-    std::move(inner.begin(), inner.end(), std::back_inserter(scopes));
-  });
+  auto restore =
+      llvm::scope_exit([&] { std::move(inner.begin(), inner.end(), std::back_inserter(scopes)); });
   body();
 }
 
 Tree TraceContext::call(const TracedFunction &traced, const std::source_location &where) {
-  auto op = func::CallOp::create(scope().builder, location(where), traced.function, traced.operands);
+  auto op =
+      func::CallOp::create(scope().builder, location(where), traced.function, traced.operands);
   return rebuild(traced.output, op.getResults());
 }

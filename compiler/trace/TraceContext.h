@@ -80,7 +80,8 @@ public:
   /// Equal ones become one; nothing calls it yet.
   TracedFunction traceFunction(llvm::StringRef name, llvm::ArrayRef<mlir::Value> inputs,
                                llvm::function_ref<Tree(llvm::ArrayRef<Value>)> body,
-                               const std::source_location &where, const PrivateOptions &options = {});
+                               const std::source_location &where,
+                               const PrivateOptions &options = {});
   /// Calls a function from the innermost one; the results' tree.
   Tree call(const TracedFunction &traced, const std::source_location &where);
   void traceEntry(const Entry &entry);

@@ -1,6 +1,6 @@
 //===- Transforms.cpp - gradients and checkpoints -------------------------===//
-#include "compiler/trace/Emit.h"
 #include "minigptc/trace/Transforms.h"
+#include "compiler/trace/Emit.h"
 
 using namespace minigptc;
 using namespace minigptc::detail;
@@ -15,7 +15,8 @@ struct FlatArguments {
   SmallVector<size_t> begin; ///< of each argument among the values; one more at the end
 };
 
-FlatArguments flattenArguments(TraceContext &context, std::span<const Tree> arguments, const std::source_location &where) {
+FlatArguments flattenArguments(TraceContext &context, std::span<const Tree> arguments,
+                               const std::source_location &where) {
   FlatArguments flat;
   for (const Tree &argument : arguments) {
     flat.begin.push_back(flat.values.size());
@@ -37,18 +38,18 @@ auto bodyOf(const TreeFunction &fn, std::span<const Tree> arguments) {
 }
 
 /// Numbers of the flat values that are differentiated, checked to be floats.
-SmallVector<int64_t> differentiated(const Emitter &emit, std::span<const Tree> arguments, const FlatArguments &flat,
-                                    const std::vector<int> &argnums) {
+SmallVector<int64_t> differentiated(const Emitter &emit, std::span<const Tree> arguments,
+                                    const FlatArguments &flat, const std::vector<int> &argnums) {
   SmallVector<int64_t> wrt;
   for (int argnum : argnums) {
     if (argnum < 0 || size_t(argnum) >= arguments.size())
-      emit.fail("grad: there is no argument " + std::to_string(argnum) + " (argnums); the function has " +
-                std::to_string(arguments.size()));
+      emit.fail("grad: there is no argument " + std::to_string(argnum) +
+                " (argnums); the function has " + std::to_string(arguments.size()));
     size_t number = flat.begin[size_t(argnum)];
     for (const auto &[path, leaf] : arguments[size_t(argnum)].flatten()) {
       if (!llvm::isa<mlir::FloatType>(typeOf(flat.values[number]).getElementType()))
-        emit.fail("grad: '" + (path.empty() ? "argument " + std::to_string(argnum) : path) + "' is " +
-                      leaf.type().toString() + "; only floats have gradients",
+        emit.fail("grad: '" + (path.empty() ? "argument " + std::to_string(argnum) : path) +
+                      "' is " + leaf.type().toString() + "; only floats have gradients",
                   {"differentiate a sub-tree of floats, and capture the rest"});
       wrt.push_back(int64_t(number++));
     }
@@ -56,16 +57,19 @@ SmallVector<int64_t> differentiated(const Emitter &emit, std::span<const Tree> a
   return wrt;
 }
 
-graph::VjpOp emitVjp(const Emitter &emit, mlir::func::FuncOp function, ArrayRef<mlir::Value> operands,
-                     ArrayRef<mlir::Value> cotangents, ArrayRef<int64_t> wrt) {
+graph::VjpOp emitVjp(const Emitter &emit, mlir::func::FuncOp function,
+                     ArrayRef<mlir::Value> operands, ArrayRef<mlir::Value> cotangents,
+                     ArrayRef<int64_t> wrt) {
   SmallVector<mlir::Type> types(function.getResultTypes());
   for (int64_t number : wrt)
     types.push_back(operands[size_t(number)].getType());
-  return graph::VjpOp::create(emit.context.scope().builder, emit.context.location(emit.where), types,
-                              function.getSymName(), operands, cotangents, wrt);
+  return graph::VjpOp::create(emit.context.scope().builder, emit.context.location(emit.where),
+                              types, function.getSymName(), operands, cotangents, wrt);
 }
 
-SmallVector<unsigned> toUnsigned(ArrayRef<int64_t> numbers) { return SmallVector<unsigned>(numbers.begin(), numbers.end()); }
+SmallVector<unsigned> toUnsigned(ArrayRef<int64_t> numbers) {
+  return SmallVector<unsigned>(numbers.begin(), numbers.end());
+}
 
 void checkLoss(const Emitter &emit, const Tree &output, bool hasAux) {
   const Tree *value = hasAux ? output.find("value") : &output;
@@ -73,17 +77,21 @@ void checkLoss(const Emitter &emit, const Tree &output, bool hasAux) {
     emit.fail("grad with hasAux: the function must return {{\"value\", scalar}, {\"aux\", …}}");
   if (!value->isLeaf())
     emit.fail("grad: the function returns a tree of " + std::to_string(value->size()) +
-                  " entries, not one scalar", {"return {{\"value\", loss}, {\"aux\", …}} and set hasAux"});
+                  " entries, not one scalar",
+              {"return {{\"value\", loss}, {\"aux\", …}} and set hasAux"});
   const TensorType &type = value->leaf().type();
-  if (!type.shape.empty() || (type.dtype != f32 && type.dtype != f64 && type.dtype != bf16 && type.dtype != f16))
+  if (!type.shape.empty() ||
+      (type.dtype != f32 && type.dtype != f64 && type.dtype != bf16 && type.dtype != f16))
     emit.fail("grad: the function returns " + type.toString() + ", not a float scalar",
               {"reduce it, as in mean(loss)"});
 }
 
 } // namespace
 
-ValueAndGrad minigptc::detail::runValueAndGrad(const TreeFunction &fn, std::span<const Tree> arguments,
-                                               const GradOptions &options, const std::source_location &where) {
+ValueAndGrad minigptc::detail::runValueAndGrad(const TreeFunction &fn,
+                                               std::span<const Tree> arguments,
+                                               const GradOptions &options,
+                                               const std::source_location &where) {
   Emitter emit(where);
   FlatArguments flat = flattenArguments(emit.context, arguments, where);
   SmallVector<int64_t> wrt = differentiated(emit, arguments, flat, options.argnums);
@@ -95,7 +103,8 @@ ValueAndGrad minigptc::detail::runValueAndGrad(const TreeFunction &fn, std::span
 
   SmallVector<mlir::Value> cotangents;
   for (const auto &[path, leaf] : traced.output.flatten())
-    cotangents.push_back(emit.splat(!options.hasAux || path == "value", emit.context.tensorType(leaf.type())));
+    cotangents.push_back(
+        emit.splat(!options.hasAux || path == "value", emit.context.tensorType(leaf.type())));
   graph::VjpOp vjp = emitVjp(emit, traced.function, traced.operands, cotangents, wrt);
   mlir::ValueRange results = vjp.getResults();
   size_t outputs = cotangents.size();
@@ -126,7 +135,8 @@ Vjp minigptc::detail::runVjp(const TreeFunction &fn, std::span<const Tree> argum
   SmallVector<int64_t> wrt = differentiated(emit, arguments, flat, argnums);
   PrivateOptions options;
   options.differentiated = toUnsigned(wrt);
-  TracedFunction traced = emit.context.traceFunction("function", flat.values, bodyOf(fn, arguments), where, options);
+  TracedFunction traced =
+      emit.context.traceFunction("function", flat.values, bodyOf(fn, arguments), where, options);
   Vjp result;
   result.value = emit.context.call(traced, where);
 
@@ -145,7 +155,8 @@ Vjp minigptc::detail::runVjp(const TreeFunction &fn, std::span<const Tree> argum
     SmallVector<mlir::Value> localOperands;
     for (const Value &operand : operands)
       localOperands.push_back(emit.context.localize(operand, where));
-    graph::VjpOp vjp = emitVjp(emit, function, localOperands, emit.context.localize(cotangent, where), wrt);
+    graph::VjpOp vjp =
+        emitVjp(emit, function, localOperands, emit.context.localize(cotangent, where), wrt);
     mlir::ValueRange grads = vjp.getResults().drop_front(expected.size());
     Tree trees;
     for (size_t i = 0; i < structure.size(); ++i) {
@@ -158,8 +169,8 @@ Vjp minigptc::detail::runVjp(const TreeFunction &fn, std::span<const Tree> argum
   return result;
 }
 
-Tree minigptc::detail::runCheckpoint(const TreeFunction &fn, std::span<const Tree> arguments, Remat policy,
-                                     const std::source_location &where) {
+Tree minigptc::detail::runCheckpoint(const TreeFunction &fn, std::span<const Tree> arguments,
+                                     Remat policy, const std::source_location &where) {
   Emitter emit(where);
   FlatArguments flat = flattenArguments(emit.context, arguments, where);
   PrivateOptions options;
@@ -167,6 +178,7 @@ Tree minigptc::detail::runCheckpoint(const TreeFunction &fn, std::span<const Tre
               : policy == Remat::dots  ? graph::RematPolicy::dots
                                        : graph::RematPolicy::everything;
   options.remat = graph::RematPolicyAttr::get(emit.context.mlir(), kind);
-  TracedFunction traced = emit.context.traceFunction("checkpoint", flat.values, bodyOf(fn, arguments), where, options);
+  TracedFunction traced =
+      emit.context.traceFunction("checkpoint", flat.values, bodyOf(fn, arguments), where, options);
   return emit.context.call(traced, where);
 }

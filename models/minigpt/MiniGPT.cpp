@@ -23,10 +23,12 @@ nn::LinearOptions linearOptions(int64_t in, int64_t out) {
 class FullBlock : public nn::Module {
 public:
   explicit FullBlock(const ModelConfig &config)
-      : attention(config.dModel, attentionOptions(config, nn::init::xavierUniform(config.dModel, config.dModel))),
-        ln1(config.dModel), ln2(config.dModel), linear1(config.dModel, config.dFf, linearOptions(config.dModel, config.dFf)),
-        linear2(config.dFf, config.dModel, linearOptions(config.dFf, config.dModel)), drop1(config.dropout),
-        drop2(config.dropout) {
+      : attention(config.dModel,
+                  attentionOptions(config, nn::init::xavierUniform(config.dModel, config.dModel))),
+        ln1(config.dModel), ln2(config.dModel),
+        linear1(config.dModel, config.dFf, linearOptions(config.dModel, config.dFf)),
+        linear2(config.dFf, config.dModel, linearOptions(config.dFf, config.dModel)),
+        drop1(config.dropout), drop2(config.dropout) {
     submodule("", attention);
     submodule("ln1", ln1);
     submodule("ln2", ln2);
@@ -75,7 +77,8 @@ nn::LinearOptions headOptions(const ModelConfig &config) {
 void MiniGPT::check(const ModelConfig &config) {
   checkSizes(config);
   if (config.variant != "full" && config.variant != "simple")
-    throw std::invalid_argument("model.variant: there is no variant '" + config.variant + "'; there are full and simple");
+    throw std::invalid_argument("model.variant: there is no variant '" + config.variant +
+                                "'; there are full and simple");
   if (!(config.dropout >= 0 && config.dropout < 1))
     throw std::invalid_argument("model.dropout must be at least 0 and below 1");
 }

@@ -5,8 +5,9 @@
 using namespace minigptc;
 
 TransformerBlock::TransformerBlock(const runtime::ModelConfig &config)
-    : attention_(config.dModel,
-                 {.heads = config.numHeads, .ropeTheta = config.theta, .maxPositions = config.contextLength}),
+    : attention_(config.dModel, {.heads = config.numHeads,
+                                 .ropeTheta = config.theta,
+                                 .maxPositions = config.contextLength}),
       ffn_(config.dModel, config.dFf), ln1_(config.dModel), ln2_(config.dModel) {
   submodule("attn", attention_);
   submodule("ln1", ln1_);
@@ -22,8 +23,10 @@ Value TransformerBlock::forward(Value x) const {
 void TransformerLM::check(const runtime::ModelConfig &config) {
   checkSizes(config);
   if ((config.dModel / config.numHeads) % 2 != 0)
-    throw std::invalid_argument("model.num_heads: rotary positions need an even size of each head, model.d_model / "
-                                "model.num_heads is " + std::to_string(config.dModel / config.numHeads));
+    throw std::invalid_argument(
+        "model.num_heads: rotary positions need an even size of each head, model.d_model / "
+        "model.num_heads is " +
+        std::to_string(config.dModel / config.numHeads));
   if (!(config.theta > 0))
     throw std::invalid_argument("model.theta must be positive");
 }

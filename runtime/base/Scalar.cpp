@@ -13,8 +13,8 @@ float f16ToFloat(uint16_t bits) {
   int exponent = bits >> 10 & 31, mantissa = bits & 1023;
   float magnitude;
   if (exponent == 31)
-    magnitude = mantissa ? std::numeric_limits<float>::quiet_NaN()
-                         : std::numeric_limits<float>::infinity();
+    magnitude =
+        mantissa ? std::numeric_limits<float>::quiet_NaN() : std::numeric_limits<float>::infinity();
   else if (exponent == 0)
     magnitude = std::ldexp(float(mantissa), -24);
   else

@@ -6,18 +6,14 @@ int64_t sizeOf(DType dtype) {
   switch (dtype) {
   case DType::f64:
   case DType::i64:
-  case DType::u64:
-    return 8;
+  case DType::u64: return 8;
   case DType::f32:
   case DType::i32:
-  case DType::u32:
-    return 4;
+  case DType::u32: return 4;
   case DType::bf16:
-  case DType::f16:
-    return 2;
+  case DType::f16: return 2;
   case DType::i8:
-  case DType::i1:
-    return 1;
+  case DType::i1: return 1;
   }
   return 0;
 }

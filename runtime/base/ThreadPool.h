@@ -38,8 +38,9 @@ public:
   /// body throws nothing.
   template <typename Body> void run(int64_t tasks, Body &&body) {
     using Callable = std::remove_reference_t<Body>;
-    runErased(tasks, [](void *context, int64_t task) { (*static_cast<Callable *>(context))(task); },
-              const_cast<void *>(static_cast<const void *>(&body)));
+    runErased(
+        tasks, [](void *context, int64_t task) { (*static_cast<Callable *>(context))(task); },
+        const_cast<void *>(static_cast<const void *>(&body)));
   }
 
 private:

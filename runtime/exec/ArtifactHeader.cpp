@@ -37,10 +37,9 @@ StatusOr<ArtifactHeader> checkArtifactHeader(std::span<const std::byte> bytes) {
     return damaged("it is cut short, within its header");
   std::memcpy(&header, bytes.data(), sizeof(header));
   if (header.version != kArtifactVersion)
-    return Status(StatusCode::dataLoss, "the artifact has format " +
-                                            std::to_string(header.version) +
-                                            ", this runtime reads format " +
-                                            std::to_string(kArtifactVersion))
+    return Status(StatusCode::dataLoss,
+                  "the artifact has format " + std::to_string(header.version) +
+                      ", this runtime reads format " + std::to_string(kArtifactVersion))
         .withHelp("compile it again with the compiler of this version");
   auto hashed = bytes.first(offsetof(ArtifactHeader, headerHash));
   if (hash64(hashed) != header.headerHash)

@@ -124,11 +124,12 @@ private:
     uint32_t count = sizeOfVector(table_.locations());
     for (uint32_t i = 0; i < count; ++i) {
       const fb::Location &location = *table_.locations()->Get(i);
-      if (location.caller() < -1 || (location.caller() >= 0 && uint32_t(location.caller()) >= count))
+      if (location.caller() < -1 ||
+          (location.caller() >= 0 && uint32_t(location.caller()) >= count))
         return invalidArtifact("a location's caller is not there");
-      program_.locations.push_back({viewOf(location.file()), location.line(), location.column(),
-                                    location.caller() < 0 ? kNoLocation
-                                                          : uint32_t(location.caller())});
+      program_.locations.push_back(
+          {viewOf(location.file()), location.line(), location.column(),
+           location.caller() < 0 ? kNoLocation : uint32_t(location.caller())});
     }
     return {};
   }
@@ -147,7 +148,8 @@ private:
   Status readKernels() {
     for (uint32_t i = 0; i < sizeOfVector(table_.kernels()); ++i) {
       const fb::Kernel &from = *table_.kernels()->Get(i);
-      KernelInfo kernel{viewOf(from.symbol()), from.items(), from.grain(), {}, {}, from.flops(), from.bytes()};
+      KernelInfo kernel{viewOf(from.symbol()), from.items(), from.grain(), {}, {},
+                        from.flops(),          from.bytes()};
       if (kernel.symbol.empty() || kernel.symbol.find('\0') != std::string_view::npos)
         return invalidArtifact("kernel " + std::to_string(i) + " has no name");
       if (kernel.items < 0 || uint64_t(kernel.items) > kMaxBytes || kernel.grain < 1)
@@ -344,8 +346,7 @@ Status checkTarget(const Program &program) {
   auto cpuOf = [](std::string_view triple) { return triple.substr(0, triple.find('-')); };
   if (cpuOf(program.triple) != cpuOf(hostTriple()))
     return Status(StatusCode::failedPrecondition, "the artifact is for " + quote(program.triple) +
-                                                      ", this machine is " +
-                                                      quote(hostTriple()))
+                                                      ", this machine is " + quote(hostTriple()))
         .withHelp("compile it on this machine");
   std::string missing;
   for (std::string_view feature : program.features)

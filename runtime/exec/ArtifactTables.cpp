@@ -14,9 +14,9 @@ public:
       types(kernel.outputs());
     });
     each(table.gemms(), [&](const fb::Gemm &gemm) {
-      for (auto *vector : {gemm.batch(), gemm.lhs_strides(), gemm.rhs_strides(), gemm.out_strides(),
-                           gemm.lhs_batch_strides(), gemm.rhs_batch_strides(),
-                           gemm.out_batch_strides()})
+      for (auto *vector :
+           {gemm.batch(), gemm.lhs_strides(), gemm.rhs_strides(), gemm.out_strides(),
+            gemm.lhs_batch_strides(), gemm.rhs_batch_strides(), gemm.out_batch_strides()})
         see(vector);
     });
     each(table.blocks(), [&](const fb::Block &block) {
@@ -24,7 +24,8 @@ public:
       see(block.buffers());
       see(block.instructions());
     });
-    each(table.host_programs(), [&](const fb::HostProgram &program) { see(program.instructions()); });
+    each(table.host_programs(),
+         [&](const fb::HostProgram &program) { see(program.instructions()); });
     each(table.entries(), [&](const fb::Entry &entry) {
       for (auto *parameters : {entry.inputs(), entry.outputs()})
         each(parameters, [&](const fb::Parameter &parameter) { type(parameter.type()); });
@@ -35,8 +36,7 @@ public:
 private:
   template <typename Vector> void see(const Vector *vector) {
     // An empty vector has no element to align, and writers do not align it.
-    good_ &= !vector || vector->size() == 0 ||
-             reinterpret_cast<uintptr_t>(vector->Data()) % 8 == 0;
+    good_ &= !vector || vector->size() == 0 || reinterpret_cast<uintptr_t>(vector->Data()) % 8 == 0;
   }
   template <typename Table, typename Function>
   void each(const flatbuffers::Vector<flatbuffers::Offset<Table>> *tables, Function function) {

@@ -87,7 +87,8 @@ Status readSizes(const fb::Gemm &gemm, GemmProblem &problem) {
     return invalidArtifact("too many batch dimensions");
   uint64_t members = 1;
   for (int64_t size : problem.batch)
-    if (size < 0 || __builtin_mul_overflow(members, uint64_t(size), &members) || members > kMaxBytes)
+    if (size < 0 || __builtin_mul_overflow(members, uint64_t(size), &members) ||
+        members > kMaxBytes)
       return invalidArtifact("a batch of no sensible size");
   for (int64_t size : {problem.m, problem.n, problem.k})
     if (size < 0 || uint64_t(size) > kMaxBytes)
@@ -108,8 +109,10 @@ StatusOr<GemmInfo> readGemm(const fb::Gemm &gemm) {
     MatrixLayout &layout;
     uint64_t &bytes;
   } operands[] = {
-      {"the left operand", p.m, p.k, gemm.lhs_strides(), gemm.lhs_batch_strides(), p.lhs, info.lhsBytes},
-      {"the right operand", p.k, p.n, gemm.rhs_strides(), gemm.rhs_batch_strides(), p.rhs, info.rhsBytes},
+      {"the left operand", p.m, p.k, gemm.lhs_strides(), gemm.lhs_batch_strides(), p.lhs,
+       info.lhsBytes},
+      {"the right operand", p.k, p.n, gemm.rhs_strides(), gemm.rhs_batch_strides(), p.rhs,
+       info.rhsBytes},
       {"the result", p.m, p.n, gemm.out_strides(), gemm.out_batch_strides(), p.out, info.outBytes}};
   for (auto &operand : operands) {
     StatusOr<uint64_t> bytes = readOperand(operand.name, p, operand.rows, operand.columns,

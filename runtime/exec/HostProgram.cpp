@@ -14,8 +14,7 @@ using fb::ScalarOp;
 int operandsOf(ScalarOp op) {
   switch (op) {
   case ScalarOp::input:
-  case ScalarOp::constant:
-    return 0;
+  case ScalarOp::constant: return 0;
   case ScalarOp::negate:
   case ScalarOp::sqrt:
   case ScalarOp::exp:
@@ -25,12 +24,9 @@ int operandsOf(ScalarOp op) {
   case ScalarOp::tanh:
   case ScalarOp::abs:
   case ScalarOp::floor:
-  case ScalarOp::ceil:
-    return 1;
-  case ScalarOp::select:
-    return 3;
-  default:
-    return 2;
+  case ScalarOp::ceil: return 1;
+  case ScalarOp::select: return 3;
+  default: return 2;
   }
 }
 
@@ -65,8 +61,7 @@ double apply(ScalarOp op, double a, double b, double c) {
   case ScalarOp::eq: return a == b;
   case ScalarOp::select: return a != 0 ? b : c;
   case ScalarOp::input:
-  case ScalarOp::constant:
-    break;
+  case ScalarOp::constant: break;
   }
   return std::numeric_limits<double>::quiet_NaN();
 }
@@ -110,7 +105,8 @@ void HostProgram::evaluate(std::span<const double> inputs, std::span<double> out
     else if (instruction.op() == ScalarOp::constant)
       registers[i] = instruction.value();
     else // operands that the operation does not have may hold anything
-      registers[i] = apply(instruction.op(), at(instruction.a()), at(instruction.b()), at(instruction.c()));
+      registers[i] =
+          apply(instruction.op(), at(instruction.a()), at(instruction.b()), at(instruction.c()));
   }
   for (size_t k = 0; k < results.size(); ++k)
     out[k] = registers[results[k]];

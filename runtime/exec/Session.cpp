@@ -38,7 +38,8 @@ struct Session::Impl {
   StatusOr<size_t> find(std::string_view name) const;
   /// Makes room for the outputs, donated inputs' first; `inputs` lose these.
   StatusOr<std::vector<Array>> prepareOutputs(const EntryInfo &entry, std::vector<Array> &inputs);
-  StatusOr<std::vector<Array>> run(size_t number, std::vector<Array> inputs, StepObserver *observer);
+  StatusOr<std::vector<Array>> run(size_t number, std::vector<Array> inputs,
+                                   StepObserver *observer);
 };
 
 StatusOr<size_t> Session::Impl::find(std::string_view name) const {
@@ -101,18 +102,21 @@ StatusOr<Session> Session::open(const std::string &path, const SessionOptions &o
     return bytes.status();
   StatusOr<Session> session = load(*bytes, options);
   if (!session)
-    return Status(session.status().code(), "cannot load " + quote(path) + ": " + session.status().message())
+    return Status(session.status().code(),
+                  "cannot load " + quote(path) + ": " + session.status().message())
         .withHelp(session.status().help());
   return session;
 }
 
-StatusOr<Session> Session::load(std::span<const std::byte> artifact, const SessionOptions &options) {
+StatusOr<Session> Session::load(std::span<const std::byte> artifact,
+                                const SessionOptions &options) {
   registerBuiltinDrivers();
   StatusOr<Program> program = readArtifact(artifact);
   if (!program)
     return program.status();
   MINIGPTC_RETURN_IF_ERROR(checkTarget(*program));
-  StatusOr<std::unique_ptr<Device>> device = openDevice(options.driver, 0, {.threads = options.threads});
+  StatusOr<std::unique_ptr<Device>> device =
+      openDevice(options.driver, 0, {.threads = options.threads});
   if (!device)
     return device.status();
 
@@ -121,8 +125,8 @@ StatusOr<Session> Session::load(std::span<const std::byte> artifact, const Sessi
   impl->device = std::move(*device);
   impl->metadata = impl->program.metadata;
   for (const Entry &entry : impl->program.entries)
-    impl->entries.push_back({std::string(entry.name), describe(entry.inputs), describe(entry.outputs),
-                             impl->program.blocks[entry.block].frameSize});
+    impl->entries.push_back({std::string(entry.name), describe(entry.inputs),
+                             describe(entry.outputs), impl->program.blocks[entry.block].frameSize});
   StatusOr<Stepper> stepper = Stepper::create(impl->program, *impl->device);
   if (!stepper)
     return stepper.status();
@@ -173,7 +177,8 @@ StatusOr<std::vector<Array>> Session::run(std::string_view entry, std::vector<Ar
   return impl_->run(*number, std::move(inputs), &profiler);
 }
 
-StatusOr<NonFiniteReport> Session::findNonFinite(std::string_view entry, std::vector<Array> inputs) {
+StatusOr<NonFiniteReport> Session::findNonFinite(std::string_view entry,
+                                                 std::vector<Array> inputs) {
   StatusOr<size_t> number = impl_->find(entry);
   if (!number)
     return number.status();

@@ -26,13 +26,15 @@ std::string positionOf(int64_t number, const Shape &shape) {
 }
 
 /// The first element outside [0, bound), as int64 or, if larger, as its own type.
-template <typename T> Status checkBound(const EntryInfo &entry, const ParameterInfo &info, const Array &array) {
+template <typename T>
+Status checkBound(const EntryInfo &entry, const ParameterInfo &info, const Array &array) {
   std::span<const T> values = array.span<T>();
   for (size_t i = 0; i < values.size(); ++i)
     if (std::cmp_less(values[i], 0) || std::cmp_greater_equal(values[i], info.indexBound))
       return mistake(entry, "input " + quote(info.name) + " holds " + std::to_string(values[i]) +
                                 " at " + positionOf(int64_t(i), info.type.shape) +
-                                ", which is outside of [0, " + std::to_string(info.indexBound) + ")");
+                                ", which is outside of [0, " + std::to_string(info.indexBound) +
+                                ")");
   return {};
 }
 
@@ -67,7 +69,8 @@ StatusOr<std::vector<Array>> orderInputs(const EntryInfo &entry, const ArrayTree
   for (auto &[path, array] : given)
     appendName(surplus, path);
   if (!missing.empty())
-    return mistake(entry, "missing input " + missing + (surplus.empty() ? "" : "; surplus: " + surplus));
+    return mistake(entry,
+                   "missing input " + missing + (surplus.empty() ? "" : "; surplus: " + surplus));
   if (!surplus.empty())
     return mistake(entry, "it has no input " + surplus);
   return ordered;

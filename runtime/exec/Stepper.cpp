@@ -68,9 +68,9 @@ Status Stepper::runBlock(const Block &block, std::span<void *const> arguments, s
   for (const Instruction &instruction : block.instructions) {
     if (options.cancellable && cancellationRequested())
       return Status(StatusCode::cancelled, "interrupted");
-    BoundInstruction bound{block, instruction,
-                           operands.subspan(instruction.firstOperand,
-                                            instruction.numInputs + instruction.numOutputs)};
+    BoundInstruction bound{
+        block, instruction,
+        operands.subspan(instruction.firstOperand, instruction.numInputs + instruction.numOutputs)};
     if (instruction.opcode == fb::Opcode::call) {
       MINIGPTC_RETURN_IF_ERROR(runBlock(program_->blocks[instruction.target], bound.operands,
                                         frame + instruction.frame, calleeScratch, options));
@@ -104,8 +104,7 @@ Status Stepper::runInstruction(const BoundInstruction &bound) {
     MINIGPTC_RETURN_IF_ERROR(queue_->synchronize()); // the host reads what the queue wrote
     evaluateScalars(bound);
     return {};
-  case fb::Opcode::call:
-    break;
+  case fb::Opcode::call: break;
   }
   return Status(StatusCode::internal, "an instruction that the stepper does not know");
 }

@@ -13,8 +13,7 @@ int64_t BatchLoader::start(int64_t number) const {
     RandomKey key = foldIn(seedKey(options_.seed), streamNumber("data"));
     return int64_t(uniformBelow(key, uint64_t(number), uint64_t(starts)));
   }
-  case SampleOrder::sequential:
-    return number % sequences() * context_;
+  case SampleOrder::sequential: return number % sequences() * context_;
   case SampleOrder::spread: {
     int64_t gaps = std::max<int64_t>(options_.spreadOver - 1, 1);
     return int64_t(static_cast<__int128>(number % options_.spreadOver) * (starts - 1) / gaps);

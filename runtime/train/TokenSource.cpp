@@ -59,12 +59,9 @@ int64_t firstAtLeast(std::span<const std::byte> bytes, int64_t begin, int64_t en
 
 int64_t MappedTokens::firstOutside(int64_t begin, int64_t end) const {
   switch (options_.width) {
-  case 1:
-    return firstAtLeast<uint8_t>(file_.bytes(), begin, end, options_.vocabSize);
-  case 2:
-    return firstAtLeast<uint16_t>(file_.bytes(), begin, end, options_.vocabSize);
-  default:
-    return firstAtLeast<uint32_t>(file_.bytes(), begin, end, options_.vocabSize);
+  case 1: return firstAtLeast<uint8_t>(file_.bytes(), begin, end, options_.vocabSize);
+  case 2: return firstAtLeast<uint16_t>(file_.bytes(), begin, end, options_.vocabSize);
+  default: return firstAtLeast<uint32_t>(file_.bytes(), begin, end, options_.vocabSize);
   }
 }
 

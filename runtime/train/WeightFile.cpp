@@ -115,18 +115,10 @@ Array transposed(const Array &matrix) {
   if (!result.valid())
     return result;
   switch (sizeOf(matrix.dtype())) {
-  case 8:
-    transposeInto<uint64_t>(matrix, result);
-    break;
-  case 4:
-    transposeInto<uint32_t>(matrix, result);
-    break;
-  case 2:
-    transposeInto<uint16_t>(matrix, result);
-    break;
-  default:
-    transposeInto<uint8_t>(matrix, result);
-    break;
+  case 8: transposeInto<uint64_t>(matrix, result); break;
+  case 4: transposeInto<uint32_t>(matrix, result); break;
+  case 2: transposeInto<uint16_t>(matrix, result); break;
+  default: transposeInto<uint8_t>(matrix, result); break;
   }
   return result;
 }

@@ -17,8 +17,9 @@ using namespace minigptc::test;
 namespace {
 
 /// Both ways to run a program.
-template <typename Check> void bothWays(ProgramRunner &runner, const Program &program, const std::string &function,
-                                        const Tensors &inputs, Check check) {
+template <typename Check>
+void bothWays(ProgramRunner &runner, const Program &program, const std::string &function,
+              const Tensors &inputs, Check check) {
   {
     INFO("interpreted");
     check(runner.run(program, function, inputs, "graph-autodiff"));
@@ -28,20 +29,24 @@ template <typename Check> void bothWays(ProgramRunner &runner, const Program &pr
 }
 
 TensorMap golden(ProgramRunner &runner, const std::string &name) {
-  return readSafetensors(runner.context(), std::string(MINIGPTC_TEST_DIR) + "/golden/synth/" + name + ".safetensors");
+  return readSafetensors(runner.context(),
+                         std::string(MINIGPTC_TEST_DIR) + "/golden/synth/" + name + ".safetensors");
 }
 
 /// Files hold matrices [out, in].
 Tensor transposed(const Tensor &matrix) {
   auto shape = matrix.getShape();
-  Tensor result(mlir::RankedTensorType::get({shape[1], shape[0]}, matrix.getType().getElementType()));
+  Tensor result(
+      mlir::RankedTensorType::get({shape[1], shape[0]}, matrix.getType().getElementType()));
   for (int64_t i = 0; i < shape[0]; ++i)
     for (int64_t j = 0; j < shape[1]; ++j)
       result.setFloat(j * shape[0] + i, matrix.getFloat(i * shape[1] + j));
   return result;
 }
 
-Tensor inProgram(const Tensor &value, bool isTransposed) { return isTransposed ? transposed(value) : value; }
+Tensor inProgram(const Tensor &value, bool isTransposed) {
+  return isTransposed ? transposed(value) : value;
+}
 
 SpecTree specOf(const nn::Module &module) {
   std::vector<std::pair<std::string, TensorSpec>> leaves;
@@ -57,8 +62,8 @@ TensorSpec specOf(const Tensor &tensor) {
 
 /// A layer: `expected` for `x`, and the gradients for the cotangent `ct`. The names
 /// in the file are `prefix` + the parameters' (without `suffix`).
-void checkLayer(const std::string &file, const nn::Module &layer, const std::string &prefix, const std::string &suffix,
-                Tolerance tolerance) {
+void checkLayer(const std::string &file, const nn::Module &layer, const std::string &prefix,
+                const std::string &suffix, Tolerance tolerance) {
   ProgramRunner runner;
   TensorMap data = golden(runner, file);
   auto run = [&](Tree params, Value x, Value ct) {
@@ -68,7 +73,8 @@ void checkLayer(const std::string &file, const nn::Module &layer, const std::str
     return Tree{{"y", y}, {"params", grads["0"]}, {"x", grads["1"]}};
   };
   TensorSpec input = specOf(data.at("x"));
-  Program program = trace({{"f", run, {{"params", specOf(layer)}, {"x", input}, {"ct", specOf(data.at("ct"))}}}});
+  Program program =
+      trace({{"f", run, {{"params", specOf(layer)}, {"x", input}, {"ct", specOf(data.at("ct"))}}}});
   Tensors inputs{{"x", data.at("x")}, {"ct", data.at("ct")}};
   std::map<std::string, std::string> fileNames{{"x", "x"}};
   for (const auto &parameter : layer.parameters()) {
@@ -91,18 +97,21 @@ void checkLayer(const std::string &file, const nn::Module &layer, const std::str
 }
 
 /// A model's loss and gradients through its entry `gradients`.
-void checkModel(const std::string &file, const runtime::ModelConfig &model, const std::string &inputName) {
+void checkModel(const std::string &file, const runtime::ModelConfig &model,
+                const std::string &inputName) {
   ProgramRunner runner;
   TensorMap data = golden(runner, file);
   runtime::RunConfig config;
   config.model = model;
   config.training.batchSize = data.at(inputName).getShape()[0];
   std::unique_ptr<LanguageModel> lm = makeModel(model);
-  Program program = buildProgram(config, {.training = false, .evaluation = true, .logits = false, .gradients = true});
+  Program program = buildProgram(
+      config, {.training = false, .evaluation = true, .logits = false, .gradients = true});
   Tensors inputs{{"batch.x", data.at(inputName)}, {"batch.y", data.at("targets")}};
   std::vector<Tensor> all;
   for (const auto &parameter : lm->parameters()) {
-    inputs["params." + parameter.name] = inProgram(data.at("param." + parameter.name), lm->isTransposedInFiles(parameter));
+    inputs["params." + parameter.name] =
+        inProgram(data.at("param." + parameter.name), lm->isTransposedInFiles(parameter));
     all.push_back(data.at("grad." + parameter.name));
   }
   Tolerance tolerance{1e-4, 1e-5};
@@ -113,13 +122,15 @@ void checkModel(const std::string &file, const runtime::ModelConfig &model, cons
     CHECK(difference(results.at("loss"), data.at("expected"), tolerance) == "");
     for (const auto &parameter : lm->parameters()) {
       INFO(parameter.name);
-      Tensor expected = inProgram(data.at("grad." + parameter.name), lm->isTransposedInFiles(parameter));
+      Tensor expected =
+          inProgram(data.at("grad." + parameter.name), lm->isTransposedInFiles(parameter));
       CHECK(gradientDifference(results.at("grads." + parameter.name), expected, normOf(all)) == "");
     }
   });
 }
 
-runtime::ModelConfig lmConfig(int64_t d, int64_t ff, int64_t layers, int64_t vocab, int64_t context) {
+runtime::ModelConfig lmConfig(int64_t d, int64_t ff, int64_t layers, int64_t vocab,
+                              int64_t context) {
   runtime::ModelConfig config;
   config.dModel = d, config.numHeads = 4, config.dFf = ff, config.numLayers = layers;
   config.vocabSize = vocab, config.contextLength = context;
@@ -153,10 +164,12 @@ TEST_CASE("transformer lm") {
   TensorMap data = golden(runner, "transformer_lm"), weights = golden(runner, "ts_weights");
   std::unique_ptr<LanguageModel> model = makeModel(lmConfig(64, 128, 3, 10000, 16));
   auto run = [&](Tree params, Value ids) { return model->apply(params, ids); };
-  Program program = trace({{"f", run, {{"params", specOf(*model)}, {"ids", specOf(data.at("in_indices"))}}}});
+  Program program =
+      trace({{"f", run, {{"params", specOf(*model)}, {"ids", specOf(data.at("in_indices"))}}}});
   Tensors inputs{{"ids", data.at("in_indices")}};
   for (const auto &parameter : model->parameters())
-    inputs["params." + parameter.name] = inProgram(weights.at(parameter.name), model->isTransposedInFiles(parameter));
+    inputs["params." + parameter.name] =
+        inProgram(weights.at(parameter.name), model->isTransposedInFiles(parameter));
   bothWays(runner, program, "f", inputs, [&](const Tensors &results) {
     CHECK(difference(results.at("result"), data.at("expected"), {1e-4, 1e-4}) == "");
   });

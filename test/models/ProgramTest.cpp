@@ -16,7 +16,8 @@ namespace {
 runtime::RunConfig nano(const std::string &type = "transformer_lm") {
   runtime::RunConfig config;
   config.model.type = type;
-  config.model.dModel = 16, config.model.numHeads = 2, config.model.dFf = 32, config.model.numLayers = 2;
+  config.model.dModel = 16, config.model.numHeads = 2, config.model.dFf = 32,
+  config.model.numLayers = 2;
   config.model.vocabSize = 11, config.model.contextLength = 4;
   config.training.batchSize = 2;
   return config;
@@ -68,13 +69,15 @@ TEST_CASE("entries and their trees") {
   std::vector<std::string> entries;
   for (const Function &function : program.functions())
     entries.push_back(function.name);
-  CHECK(entries == std::vector<std::string>{"init", "train_step", "eval_loss", "logits", "gradients"});
+  CHECK(entries ==
+        std::vector<std::string>{"init", "train_step", "eval_loss", "logits", "gradients"});
   auto state = names(program.function("init").output);
   CHECK(state.count("state.params.token_emb"));
   CHECK(state.count("state.optimizer.count"));
   CHECK(state.count("state.optimizer.m.blocks.0.ln1.scale"));
   auto step = names(program.function("train_step").output);
-  for (const char *name : {"loss", "grad_norm", "learning_rate", "finite", "state.optimizer.v.token_emb"})
+  for (const char *name :
+       {"loss", "grad_norm", "learning_rate", "finite", "state.optimizer.v.token_emb"})
     CHECK(step.count(name));
   CHECK(program.function("train_step").inputs.size() == 3); // state, batch, key
   CHECK(buildProgram(nano()).function("train_step").inputs.size() == 2);
@@ -122,14 +125,18 @@ TEST_CASE("wrong configurations name their key") {
   };
   using Config = runtime::RunConfig;
   using Catch::Contains;
-  CHECK_THAT(message([](Config &c) { c.model.numHeads = 3; }), Contains("model.num_heads: 3 heads do not divide"));
+  CHECK_THAT(message([](Config &c) { c.model.numHeads = 3; }),
+             Contains("model.num_heads: 3 heads do not divide"));
   CHECK_THAT(message([](Config &c) { c.model.numHeads = 16; }), Contains("rotary"));
   CHECK_THAT(message([](Config &c) { c.model.numLayers = 0; }), Contains("model.num_layers is 0"));
   CHECK_THAT(message([](Config &c) { c.model.vocabSize = -1; }), Contains("model.vocab_size"));
-  CHECK_THAT(message([](Config &c) { c.model.type = "gpt5"; }), Contains("transformer_lm, minigpt"));
-  CHECK_THAT(message([](Config &c) { c.model.variant = "odd"; }, "minigpt"), Contains("model.variant"));
+  CHECK_THAT(message([](Config &c) { c.model.type = "gpt5"; }),
+             Contains("transformer_lm, minigpt"));
+  CHECK_THAT(message([](Config &c) { c.model.variant = "odd"; }, "minigpt"),
+             Contains("model.variant"));
   CHECK_THAT(message([](Config &c) { c.model.dropout = 1; }, "minigpt"), Contains("model.dropout"));
-  CHECK_THAT(message([](Config &c) { c.schedule = runtime::ScheduleConfig{1, 0, 5, 5}; }), Contains("cosine_cycle_iters"));
+  CHECK_THAT(message([](Config &c) { c.schedule = runtime::ScheduleConfig{1, 0, 5, 5}; }),
+             Contains("cosine_cycle_iters"));
   CHECK_THAT(message([](Config &c) { c.optimizer.type = "lion"; }), Contains("optimizer.type"));
   CHECK_THAT(message([](Config &c) { c.training.batchSize = 0; }), Contains("training.batch_size"));
 }
@@ -138,7 +145,8 @@ TEST_CASE("initial values") {
   runtime::RunConfig config = nano();
   config.model.dModel = 64, config.model.numHeads = 4;
   ProgramRunner runner;
-  auto state = runner.run(buildProgram(config), "init", {{"key", runner.tensor("2xui32", {42, 0})}});
+  auto state =
+      runner.run(buildProgram(config), "init", {{"key", runner.tensor("2xui32", {42, 0})}});
   auto deviation = [&](const std::string &name) {
     const Tensor &value = state.at("state.params." + name);
     double sum = 0;

@@ -8,7 +8,8 @@ int main(int argc, char **argv) {
   if (argc != 2)
     return 2;
   using namespace minigptc::runtime;
-  Status status = writeFileAtomically(argv[1], std::span<const std::byte>(test::makeTestProgram().finish()));
+  Status status =
+      writeFileAtomically(argv[1], std::span<const std::byte>(test::makeTestProgram().finish()));
   if (!status)
     std::fprintf(stderr, "%s\n", status.toString().c_str());
   return status ? 0 : 1;

@@ -50,7 +50,8 @@ TEST_CASE("a file that is cut short is refused at any length") {
     REQUIRE_FALSE(result.ok());
     CHECK(result.status().code() == StatusCode::dataLoss);
   }
-  CHECK_THAT(readArtifact(std::span(file).first(5000)).status().message(), Contains("cut short: 5000 bytes"));
+  CHECK_THAT(readArtifact(std::span(file).first(5000)).status().message(),
+             Contains("cut short: 5000 bytes"));
   file.push_back({});
   CHECK_THAT(readArtifact(file).status().message(), Contains("too long"));
 }
@@ -68,7 +69,8 @@ TEST_CASE("any changed byte is noticed") {
 TEST_CASE("other files and other versions say what they are") {
   std::vector<std::byte> file = makeTestProgram().finish();
   std::string text = "#!/bin/sh\nexit 1\n";
-  CHECK(readArtifact(std::as_bytes(std::span(text))).status().message() == "this is not an artifact");
+  CHECK(readArtifact(std::as_bytes(std::span(text))).status().message() ==
+        "this is not an artifact");
   CHECK_FALSE(readArtifact({}).ok());
   file[8] = std::byte(kArtifactVersion + 1);
   Status status = readArtifact(file).status();
@@ -115,19 +117,32 @@ TEST_CASE("instructions get operands of the right number and size") {
   auto instruction = [](size_t number, const std::function<void(fb::Instruction &)> &change) {
     return refusal([&](TestProgram &p) { change(p.table.blocks[1]->instructions[number]); });
   };
-  CHECK_THAT(instruction(1, [](auto &i) { i = {fb::Opcode::launch, 9, 2, 2, 1, 0, 0}; }), Contains("kernel that is not there"));
-  CHECK_THAT(instruction(1, [](auto &i) { i = {fb::Opcode::launch, 2, 2, 1, 1, 0, 0}; }), Contains("takes other operands"));
-  CHECK_THAT(instruction(1, [](auto &i) { i = {fb::Opcode::launch, 2, 99, 2, 1, 0, 0}; }), Contains("operands that are not there"));
-  CHECK_THAT(instruction(1, [](auto &i) { i = {fb::Opcode::launch, 2, ~0u, 2, 1, 0, 0}; }), Contains("operands that are not there"));
-  CHECK_THAT(instruction(1, [](auto &i) { i = {fb::Opcode::launch, 2, 2, 2, 1, 2, 0}; }), Contains("location that is not there"));
-  CHECK(instruction(1, [](auto &i) { i = {fb::Opcode::launch, 2, 2, 2, 1, kNoLocation, 0}; }) == "");
-  CHECK_THAT(instruction(1, [](auto &i) { i = {fb::Opcode(5), 2, 2, 2, 1, 0, 0}; }), Contains("unknown operation"));
-  CHECK_THAT(instruction(5, [](auto &i) { i = {fb::Opcode::gemm, 1, 12, 2, 1, 0, 0}; }), Contains("product that is not there"));
-  CHECK_THAT(instruction(5, [](auto &i) { i = {fb::Opcode::gemm, 0, 12, 1, 1, 0, 0}; }), Contains("two inputs and one output"));
-  CHECK_THAT(instruction(4, [](auto &i) { i = {fb::Opcode::copy, 0, 0, 1, 1, 0, 0}; }), Contains("different sizes"));
-  CHECK_THAT(instruction(4, [](auto &i) { i = {fb::Opcode::copy, 0, 0, 2, 1, 0, 0}; }), Contains("one input and one output"));
-  CHECK_THAT(instruction(0, [](auto &i) { i = {fb::Opcode::scalars, 1, 0, 1, 1, 0, 0}; }), Contains("scalar program that is not there"));
-  CHECK_THAT(instruction(0, [](auto &i) { i = {fb::Opcode::scalars, 0, 0, 0, 1, 0, 0}; }), Contains("takes other operands"));
+  CHECK_THAT(instruction(1, [](auto &i) { i = {fb::Opcode::launch, 9, 2, 2, 1, 0, 0}; }),
+             Contains("kernel that is not there"));
+  CHECK_THAT(instruction(1, [](auto &i) { i = {fb::Opcode::launch, 2, 2, 1, 1, 0, 0}; }),
+             Contains("takes other operands"));
+  CHECK_THAT(instruction(1, [](auto &i) { i = {fb::Opcode::launch, 2, 99, 2, 1, 0, 0}; }),
+             Contains("operands that are not there"));
+  CHECK_THAT(instruction(1, [](auto &i) { i = {fb::Opcode::launch, 2, ~0u, 2, 1, 0, 0}; }),
+             Contains("operands that are not there"));
+  CHECK_THAT(instruction(1, [](auto &i) { i = {fb::Opcode::launch, 2, 2, 2, 1, 2, 0}; }),
+             Contains("location that is not there"));
+  CHECK(instruction(1, [](auto &i) { i = {fb::Opcode::launch, 2, 2, 2, 1, kNoLocation, 0}; }) ==
+        "");
+  CHECK_THAT(instruction(1, [](auto &i) { i = {fb::Opcode(5), 2, 2, 2, 1, 0, 0}; }),
+             Contains("unknown operation"));
+  CHECK_THAT(instruction(5, [](auto &i) { i = {fb::Opcode::gemm, 1, 12, 2, 1, 0, 0}; }),
+             Contains("product that is not there"));
+  CHECK_THAT(instruction(5, [](auto &i) { i = {fb::Opcode::gemm, 0, 12, 1, 1, 0, 0}; }),
+             Contains("two inputs and one output"));
+  CHECK_THAT(instruction(4, [](auto &i) { i = {fb::Opcode::copy, 0, 0, 1, 1, 0, 0}; }),
+             Contains("different sizes"));
+  CHECK_THAT(instruction(4, [](auto &i) { i = {fb::Opcode::copy, 0, 0, 2, 1, 0, 0}; }),
+             Contains("one input and one output"));
+  CHECK_THAT(instruction(0, [](auto &i) { i = {fb::Opcode::scalars, 1, 0, 1, 1, 0, 0}; }),
+             Contains("scalar program that is not there"));
+  CHECK_THAT(instruction(0, [](auto &i) { i = {fb::Opcode::scalars, 0, 0, 0, 1, 0, 0}; }),
+             Contains("takes other operands"));
 }
 
 TEST_CASE("nothing writes inputs or constants") {
@@ -160,7 +175,8 @@ TEST_CASE("calls stay inside the frame and end") {
         block->name = "chain";
         if (i + 1 < length)
           for (int call = 0; call < 2; ++call)
-            block->instructions.emplace_back(fb::Opcode::call, uint32_t(p.table.blocks.size() + 1), 0, 0, 0, 0, 0);
+            block->instructions.emplace_back(fb::Opcode::call, uint32_t(p.table.blocks.size() + 1),
+                                             0, 0, 0, 0, 0);
         p.table.blocks.push_back(std::move(block));
       }
     });
@@ -175,7 +191,8 @@ TEST_CASE("matrix products reach no further than their buffers") {
     return refusal([&](TestProgram &p) { change(*p.table.gemms[0]); });
   };
   CHECK(gemm([](auto &g) { g.lhs_strides = {1, 8}; }) == "");
-  CHECK_THAT(gemm([](auto &g) { g.lhs_strides = {9, 1}; }), Contains("256 bytes where 284 are needed"));
+  CHECK_THAT(gemm([](auto &g) { g.lhs_strides = {9, 1}; }),
+             Contains("256 bytes where 284 are needed"));
   CHECK_THAT(gemm([](auto &g) { g.m = 9; }), Contains("are needed"));
   CHECK_THAT(gemm([](auto &g) { g.m = -1; }), Contains("no sensible size"));
   CHECK_THAT(gemm([](auto &g) { g.lhs_strides = {-8, 1}; }), Contains("negative stride"));
@@ -183,7 +200,8 @@ TEST_CASE("matrix products reach no further than their buffers") {
   CHECK_THAT(gemm([](auto &g) { g.lhs_strides = {INT64_MAX, 1}; }), Contains("reaches too far"));
   CHECK_THAT(gemm([](auto &g) { g.lhs_strides = {8}; }), Contains("number of strides"));
   CHECK_THAT(gemm([](auto &g) { g.batch = {2}; }), Contains("number of strides"));
-  CHECK_THAT(gemm([](auto &g) { g.element = fb::ElementType::i32; }), Contains("neither f32 nor f64"));
+  CHECK_THAT(gemm([](auto &g) { g.element = fb::ElementType::i32; }),
+             Contains("neither f32 nor f64"));
   CHECK_THAT(gemm([](auto &g) { g.element = fb::ElementType::f64; }), Contains("are needed"));
   auto batched = [&](int64_t m, int64_t outStride) {
     return gemm([&](fb::GemmT &g) {
@@ -203,14 +221,20 @@ TEST_CASE("scalar programs use what was computed before") {
     return refusal([&](TestProgram &p) { change(*p.table.host_programs[0]); });
   };
   using enum fb::ScalarOp;
-  CHECK_THAT(program([](auto &h) { h.instructions[2] = {add, 0, 2, 0, 0}; }), Contains("register 2 is not computed before"));
-  CHECK_THAT(program([](auto &h) { h.instructions[2] = {fb::ScalarOp::select, 0, 1, 9, 0}; }), Contains("register 9"));
-  CHECK_THAT(program([](auto &h) { h.instructions[0] = {input, 1, 0, 0, 0}; }), Contains("no input 1"));
-  CHECK_THAT(program([](auto &h) { h.instructions[0] = {fb::ScalarOp(200), 0, 0, 0, 0}; }), Contains("unknown operation"));
+  CHECK_THAT(program([](auto &h) { h.instructions[2] = {add, 0, 2, 0, 0}; }),
+             Contains("register 2 is not computed before"));
+  CHECK_THAT(program([](auto &h) { h.instructions[2] = {fb::ScalarOp::select, 0, 1, 9, 0}; }),
+             Contains("register 9"));
+  CHECK_THAT(program([](auto &h) { h.instructions[0] = {input, 1, 0, 0, 0}; }),
+             Contains("no input 1"));
+  CHECK_THAT(program([](auto &h) { h.instructions[0] = {fb::ScalarOp(200), 0, 0, 0, 0}; }),
+             Contains("unknown operation"));
   CHECK_THAT(program([](auto &h) { h.results = {4}; }), Contains("register that is not there"));
   CHECK_THAT(program([](auto &h) { h.results = {3, 3}; }), Contains("differ in number"));
-  CHECK_THAT(program([](auto &h) { h.result_types[0] = fb::ElementType::i32; }), Contains("f64 or f32"));
-  CHECK_THAT(program([](auto &h) { h.result_types[0] = fb::ElementType::f64; }), Contains("are needed"));
+  CHECK_THAT(program([](auto &h) { h.result_types[0] = fb::ElementType::i32; }),
+             Contains("f64 or f32"));
+  CHECK_THAT(program([](auto &h) { h.result_types[0] = fb::ElementType::f64; }),
+             Contains("are needed"));
 }
 
 TEST_CASE("entries, parameters, kernels and blobs make sense") {
@@ -221,28 +245,39 @@ TEST_CASE("entries, parameters, kernels and blobs make sense") {
   CHECK_THAT(entry([](auto &e) { e.name = "total"; }), Contains("name of its own"));
   CHECK_THAT(entry([](auto &e) { e.inputs.pop_back(); }), Contains("differ in arguments"));
   CHECK_THAT(entry([](auto &e) { e.inputs[0]->type->shape = {8, 4}; }), Contains("differ in size"));
-  CHECK_THAT(entry([](auto &e) { e.inputs[0]->type->shape = {INT64_MAX, 8}; }), Contains("no sensible size"));
-  CHECK_THAT(entry([](auto &e) { e.inputs[0]->type->shape = {-8, -8}; }), Contains("no sensible size"));
-  CHECK_THAT(entry([](auto &e) { e.inputs[0]->type->shape.assign(17, 1); }), Contains("too many dimensions"));
-  CHECK_THAT(entry([](auto &e) { e.inputs[0]->type->element = fb::ElementType(10); }), Contains("unknown element type"));
+  CHECK_THAT(entry([](auto &e) { e.inputs[0]->type->shape = {INT64_MAX, 8}; }),
+             Contains("no sensible size"));
+  CHECK_THAT(entry([](auto &e) { e.inputs[0]->type->shape = {-8, -8}; }),
+             Contains("no sensible size"));
+  CHECK_THAT(entry([](auto &e) { e.inputs[0]->type->shape.assign(17, 1); }),
+             Contains("too many dimensions"));
+  CHECK_THAT(entry([](auto &e) { e.inputs[0]->type->element = fb::ElementType(10); }),
+             Contains("unknown element type"));
   CHECK_THAT(entry([](auto &e) { e.inputs[0]->type = nullptr; }), Contains("unknown element type"));
   CHECK_THAT(entry([](auto &e) { e.inputs[0]->donated_to = 4; }), Contains("cannot have it"));
   CHECK_THAT(entry([](auto &e) { e.inputs[0]->donated_to = -7; }), Contains("cannot have it"));
   CHECK_THAT(entry([](auto &e) { e.inputs[0]->donated_to = 2; }), Contains("cannot have it"));
   CHECK_THAT(entry([](auto &e) { e.inputs[1]->name = "x"; }), Contains("two parameters"));
   CHECK_THAT(entry([](auto &e) { e.inputs[0]->index_bound = 5; }), Contains("makes no sense"));
-  CHECK_THAT(refusal([](auto &p) { p.table.kernels[0]->items = -1; }), Contains("no sensible size"));
+  CHECK_THAT(refusal([](auto &p) { p.table.kernels[0]->items = -1; }),
+             Contains("no sensible size"));
   CHECK_THAT(refusal([](auto &p) { p.table.kernels[0]->grain = 0; }), Contains("no sensible size"));
   CHECK_THAT(refusal([](auto &p) { p.table.kernels[0]->symbol = ""; }), Contains("has no name"));
   CHECK_THAT(refusal([](auto &p) { p.table.code = nullptr; }), Contains("kernels without code"));
-  CHECK_THAT(refusal([](auto &p) { p.table.constants[0] = {~0ull - 63, 256}; }), Contains("outside of the file"));
-  CHECK_THAT(refusal([](auto &p) { p.table.constants[0] = {0, ~0ull}; }), Contains("outside of the file"));
+  CHECK_THAT(refusal([](auto &p) { p.table.constants[0] = {~0ull - 63, 256}; }),
+             Contains("outside of the file"));
+  CHECK_THAT(refusal([](auto &p) { p.table.constants[0] = {0, ~0ull}; }),
+             Contains("outside of the file"));
   CHECK_THAT(refusal([](auto &p) { p.table.constants[0] = {8, 256}; }), Contains("not aligned"));
   CHECK_THAT(refusal([](auto &p) { p.table.target = nullptr; }), Contains("no target"));
-  CHECK_THAT(refusal([](auto &p) { p.table.locations[0]->caller = 2; }), Contains("caller is not there"));
-  CHECK_THAT(refusal([](auto &p) { p.table.blocks[2]->frame_size = 100; }), Contains("frame has no sensible size"));
-  CHECK_THAT(refusal([](auto &p) { p.table.blocks[2]->frame_size = 1ull << 60; }), Contains("frame has no sensible size"));
-  CHECK_THAT(refusal([](auto &p) { p.table.blocks[2]->num_inputs = 9; }), Contains("fewer arguments than inputs"));
+  CHECK_THAT(refusal([](auto &p) { p.table.locations[0]->caller = 2; }),
+             Contains("caller is not there"));
+  CHECK_THAT(refusal([](auto &p) { p.table.blocks[2]->frame_size = 100; }),
+             Contains("frame has no sensible size"));
+  CHECK_THAT(refusal([](auto &p) { p.table.blocks[2]->frame_size = 1ull << 60; }),
+             Contains("frame has no sensible size"));
+  CHECK_THAT(refusal([](auto &p) { p.table.blocks[2]->num_inputs = 9; }),
+             Contains("fewer arguments than inputs"));
 }
 
 TEST_CASE("random damage under right hashes crashes nothing") {
@@ -252,8 +287,18 @@ TEST_CASE("random damage under right hashes crashes nothing") {
   std::memcpy(&header, original.data(), sizeof(header));
   std::mt19937 random(7);
   auto below = [&](uint64_t bound) { return uint64_t(random()) % bound; };
-  static constexpr uint64_t nasty[] = {0, 1, 0x7f, 0x80, 0xff, 0xffff, 0x7fffffff, 0x80000000,
-                                       0xffffffff, 0x7fffffffffffffff, 0xffffffffffffffff, 64};
+  static constexpr uint64_t nasty[] = {0,
+                                       1,
+                                       0x7f,
+                                       0x80,
+                                       0xff,
+                                       0xffff,
+                                       0x7fffffff,
+                                       0x80000000,
+                                       0xffffffff,
+                                       0x7fffffffffffffff,
+                                       0xffffffffffffffff,
+                                       64};
   int accepted = 0, refused = 0;
   for (int round = 0; round < 20000; ++round) {
     std::vector<std::byte> file = original;

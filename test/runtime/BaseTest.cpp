@@ -36,7 +36,8 @@ uint64_t hashOf(std::string_view text) { return hash64(std::as_bytes(std::span(t
 } // namespace
 
 TEST_CASE("a status prints what, where, and what to do") {
-  Status status = Status(StatusCode::notFound, "no such key").at("a.yaml:3").withHelp("see the list");
+  Status status =
+      Status(StatusCode::notFound, "no such key").at("a.yaml:3").withHelp("see the list");
   CHECK(status.toString() == "no such key\n  at a.yaml:3\n  help: see the list");
   CHECK_FALSE(status.ok());
   CHECK(Status().ok());

@@ -48,7 +48,8 @@ void compareWithLoops(const GemmProblem &p, const std::vector<T> &a, const std::
     for (int64_t i = 0; i < p.m; ++i)
       for (int64_t j = 0; j < p.n; ++j) {
         auto at = [&](const MatrixLayout &l, int64_t row, int64_t column) {
-          return row * l.rowStride + column * l.columnStride + (p.batch.empty() ? 0 : g * l.batchStrides[0]);
+          return row * l.rowStride + column * l.columnStride +
+                 (p.batch.empty() ? 0 : g * l.batchStrides[0]);
         };
         double sum = p.beta == 0 ? 0 : p.beta * before[at(p.out, i, j)];
         for (int64_t k = 0; k < p.k; ++k)
@@ -62,7 +63,8 @@ void compareWithLoops(const GemmProblem &p, const std::vector<T> &a, const std::
 template <typename T> void check(GemmProblem p) {
   p.dtype = sizeof(T) == 4 ? f32 : f64;
   int64_t members = p.batch.empty() ? 1 : p.batch[0];
-  auto a = randomValues<T>(size_t(members * p.m * p.k), 1), b = randomValues<T>(size_t(p.k * p.n), 2);
+  auto a = randomValues<T>(size_t(members * p.m * p.k), 1),
+       b = randomValues<T>(size_t(p.k * p.n), 2);
   auto before = randomValues<T>(size_t(members * p.m * p.n), 3);
   if (p.beta == 0 && !before.empty()) // must not be read
     before[0] = std::numeric_limits<T>::quiet_NaN();
@@ -80,12 +82,19 @@ template <typename T> void check(GemmProblem p) {
 } // namespace
 
 TEST_CASE("products equal plain loops, with the same bits for any number of threads") {
-  const Layout layouts[] = {{"NN", false, false, false}, {"NT", false, true, false},
-                            {"TN", true, false, false},  {"TT to T", true, true, true}};
+  const Layout layouts[] = {{"NN", false, false, false},
+                            {"NT", false, true, false},
+                            {"TN", true, false, false},
+                            {"TT to T", true, true, true}};
   for (const Layout &layout : layouts) {
     INFO(layout.name);
-    for (auto [m, n, k] : {std::array<int64_t, 3>{1, 1, 1}, {1, 7, 5}, {7, 1, 5}, {13, 9, 31},
-                           {200, 30, 300}, {50, 400, 70}, {450, 449, 33}})
+    for (auto [m, n, k] : {std::array<int64_t, 3>{1, 1, 1},
+                           {1, 7, 5},
+                           {7, 1, 5},
+                           {13, 9, 31},
+                           {200, 30, 300},
+                           {50, 400, 70},
+                           {450, 449, 33}})
       for (int64_t batch : {1, 3})
         for (double beta : {0.0, 1.0, 0.5}) {
           GemmProblem p = problemOf(m, n, k, layout, batch);
@@ -129,7 +138,9 @@ TEST_CASE("rows of a large product have the bits of a small product of them") {
   auto a = randomValues<float>(m * k, 1), b = randomValues<float>(k * n, 2);
   std::vector<float> whole(m * n), rows(part * n);
   ThreadPool pool(1);
-  REQUIRE(hostGemm(problemOf(m, n, k, {"NN", false, false, false}, 1), a.data(), b.data(), whole.data(), pool).ok());
+  REQUIRE(hostGemm(problemOf(m, n, k, {"NN", false, false, false}, 1), a.data(), b.data(),
+                   whole.data(), pool)
+              .ok());
   for (int64_t row : {int64_t(0), int64_t(97), m - part}) {
     GemmProblem p = problemOf(part, n, k, {"NN", false, false, false}, 1);
     REQUIRE(hostGemm(p, a.data() + row * k, b.data(), rows.data(), pool).ok());

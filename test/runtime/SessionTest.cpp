@@ -20,9 +20,7 @@ Session openTest(int threads = 2) {
   return std::move(*session);
 }
 
-Array filled(float value) {
-  return Array::fromSpan<float>({8, 8}, std::vector<float>(64, value));
-}
+Array filled(float value) { return Array::fromSpan<float>({8, 8}, std::vector<float>(64, value)); }
 Array indices(std::vector<int32_t> values = {0, 1, 2, 63}) {
   return Array::fromSpan<int32_t>({4}, values);
 }
@@ -113,7 +111,8 @@ TEST_CASE("wrong inputs are refused with their names") {
   };
   CHECK(treeMessage({{"x", indices()}, {"state", {{"w", filled(1)}}}}) ==
         "entry 'step': missing input 'state.count'");
-  CHECK_THAT(treeMessage({{"x", indices()}, {"y", count}, {"state", {{"w", filled(1)}, {"count", count}}}}),
+  CHECK_THAT(treeMessage(
+                 {{"x", indices()}, {"y", count}, {"state", {{"w", filled(1)}, {"count", count}}}}),
              Contains("it has no input 'y'"));
   Status unknown = session.run("stop", std::vector<Array>()).status();
   CHECK(unknown.code() == StatusCode::notFound);
@@ -123,7 +122,8 @@ TEST_CASE("wrong inputs are refused with their names") {
 TEST_CASE("the first value that is not finite is found") {
   Session session = openTest();
   Array weights = filled(1);
-  StatusOr<NonFiniteReport> report = session.findNonFinite("step", {weights, Array::scalar<int64_t>(0), indices()});
+  StatusOr<NonFiniteReport> report =
+      session.findNonFinite("step", {weights, Array::scalar<int64_t>(0), indices()});
   REQUIRE(report.ok());
   CHECK(report->instruction == "");
   CHECK(weights.span<float>()[0] == 1);
@@ -150,7 +150,8 @@ TEST_CASE("minus infinity counts only where nothing worse appears") {
   Array weights = filled(1);
   weights.span<float>()[7] = -std::numeric_limits<float>::infinity();
   // 0 · −inf in the product is NaN.
-  StatusOr<NonFiniteReport> report = session.findNonFinite("step", {weights, Array::scalar<int64_t>(0), indices()});
+  StatusOr<NonFiniteReport> report =
+      session.findNonFinite("step", {weights, Array::scalar<int64_t>(0), indices()});
   CHECK(report->instruction == "gemm, output 0");
   report = session.findNonFinite("total", {weights, indices({7, 7, 7, 7})});
   CHECK(report->instruction == "input w");
@@ -161,7 +162,8 @@ TEST_CASE("the profile has an event per instruction, those of calls too") {
   std::vector<std::string> events;
   int64_t last = 0;
   session.profile([&](const InstructionEvent &event) {
-    events.push_back(std::string(event.kind) + (event.name.empty() ? "" : " ") + std::string(event.name));
+    events.push_back(std::string(event.kind) + (event.name.empty() ? "" : " ") +
+                     std::string(event.name));
     CHECK(event.startNanoseconds >= last);
     CHECK(event.endNanoseconds >= event.startNanoseconds);
     last = event.endNanoseconds;
@@ -169,8 +171,9 @@ TEST_CASE("the profile has an event per instruction, those of calls too") {
       CHECK(event.flops == 2 * 8 * 8 * 8);
   });
   REQUIRE(session.run("step", stepInputs()).ok());
-  CHECK(events == std::vector<std::string>{"scalars rate", "launch pick", "launch add", "copy", "launch add",
-                                           "copy", "launch add", "gemm", "launch scale", "launch count"});
+  CHECK(events == std::vector<std::string>{"scalars rate", "launch pick", "launch add", "copy",
+                                           "launch add", "copy", "launch add", "gemm",
+                                           "launch scale", "launch count"});
   session.profile({});
   REQUIRE(session.run("step", stepInputs()).ok());
   CHECK(events.size() == 10);
@@ -217,6 +220,7 @@ TEST_CASE("what cannot be loaded says why") {
   std::string path = "session-test.mgx";
   good.resize(3000);
   REQUIRE(writeFileAtomically(path, good).ok());
-  CHECK_THAT(Session::open(path).status().message(), Contains("cannot load 'session-test.mgx': the artifact is damaged: it is cut short"));
+  CHECK_THAT(Session::open(path).status().message(),
+             Contains("cannot load 'session-test.mgx': the artifact is damaged: it is cut short"));
   std::remove(path.c_str());
 }

@@ -34,7 +34,8 @@ static Tensor toTensor(const Array &array, mlir::MLIRContext &context) {
   return tensor;
 }
 
-Tensors CompiledRunner::run(const Program &program, const std::string &function, const Tensors &inputs) {
+Tensors CompiledRunner::run(const Program &program, const std::string &function,
+                            const Tensors &inputs) {
   CompileOptions options;
   options.verifyEach = true;
   CompiledProgram compiled = compile(program, options);
@@ -47,7 +48,8 @@ Tensors CompiledRunner::run(const Program &program, const std::string &function,
   std::vector<Array> arguments;
   for (const runtime::ParameterInfo &input : entry->inputs) {
     auto found = inputs.find(input.name);
-    arguments.push_back(found != inputs.end() ? toArray(found->second, input.type) : Array(input.type));
+    arguments.push_back(found != inputs.end() ? toArray(found->second, input.type)
+                                              : Array(input.type));
   }
   auto values = session->run(function, std::move(arguments));
   if (!values)

@@ -12,14 +12,10 @@ enum class Domain { any, small, positive, exact };
 
 static PoolValue operandFor(ProgramGenerator &g, Domain domain) {
   switch (domain) {
-  case Domain::any:
-    return g.any(g.floatType());
-  case Domain::small:
-    return g.small(g.any(g.floatType()));
-  case Domain::positive:
-    return g.positive(g.any(g.floatType()));
-  case Domain::exact:
-    return g.exact(g.floatType());
+  case Domain::any: return g.any(g.floatType());
+  case Domain::small: return g.small(g.any(g.floatType()));
+  case Domain::positive: return g.positive(g.any(g.floatType()));
+  case Domain::exact: return g.exact(g.floatType());
   }
   llvm_unreachable("all domains are handled");
 }

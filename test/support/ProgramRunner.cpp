@@ -30,6 +30,7 @@ Tensors ProgramRunner::run(const Program &program, const std::string &name, cons
   std::vector<Tensor> values = ModuleRunner::run(*module, name, arguments);
   Tensors results;
   for (unsigned i = 0; i < values.size(); ++i)
-    results[function.getResultAttrOfType<mlir::StringAttr>(i, graph::attr::kName).str()] = values[i];
+    results[function.getResultAttrOfType<mlir::StringAttr>(i, graph::attr::kName).str()] =
+        values[i];
   return results;
 }

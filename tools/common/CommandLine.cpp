@@ -50,7 +50,8 @@ static std::string suggestWord(const CLI::App &app, const std::string &word) {
 }
 
 static int usageError(std::string message, std::string help) {
-  return reportError(Status(StatusCode::invalidArgument, std::move(message)).withHelp(std::move(help)));
+  return reportError(
+      Status(StatusCode::invalidArgument, std::move(message)).withHelp(std::move(help)));
 }
 
 static int parse(CLI::App &app, int argc, char **argv, int &exitStatus) {
@@ -67,7 +68,8 @@ static int parse(CLI::App &app, int argc, char **argv, int &exitStatus) {
     const CLI::App &command = chosen(app);
     std::vector<std::string> extras = app.remaining(/*recurse=*/true);
     if (!extras.empty())
-      return usageError((extras[0][0] == '-' ? "unknown flag '" : "unexpected argument '") + extras[0] + "'",
+      return usageError((extras[0][0] == '-' ? "unknown flag '" : "unexpected argument '") +
+                            extras[0] + "'",
                         suggestWord(command, extras[0]));
     return usageError(e.what(), "`" + command.get_display_name() + " --help` shows the usage");
   }

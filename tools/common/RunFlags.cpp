@@ -13,7 +13,8 @@ static Status usage(std::string message, std::string help = "") {
 }
 
 void DataFlags::addTo(CLI::App &app) {
-  app.add_option("--text", text, "A text, used as bytes; its last tenth is held out")->type_name("FILE");
+  app.add_option("--text", text, "A text, used as bytes; its last tenth is held out")
+      ->type_name("FILE");
   app.add_option("--data", data, "Token file: raw little-endian uint16")->type_name("FILE");
   app.add_option("--val", val, "Token file held out for evaluation")->type_name("FILE");
   app.add_flag("--dummy-data", dummy, "Random tokens");
@@ -35,7 +36,8 @@ Status DataFlags::apply(RunConfig &config) const {
     config.data.valPath = val;
   if (!order.empty()) {
     if (order != "random" && order != "sequential")
-      return usage("unknown order '" + order + "'", runtime::suggestion(order, {"random", "sequential"}));
+      return usage("unknown order '" + order + "'",
+                   runtime::suggestion(order, {"random", "sequential"}));
     config.data.order = order;
   }
   return Status::success();
@@ -45,13 +47,18 @@ void RunFlags::addTo(CLI::App &app) {
   data.addTo(app);
   app.add_option("--steps", steps, "Updates to make in total")->type_name("N");
   app.add_option("--out", out, "Output folder (default: runs/<name>)")->type_name("DIR");
-  resume_ = app.add_option("--resume", resumeFrom_, "Go on from the newest checkpoint of DIR (default: of --out)")
+  resume_ = app.add_option("--resume", resumeFrom_,
+                           "Go on from the newest checkpoint of DIR (default: of --out)")
                 ->type_name("[DIR]")
                 ->expected(0, 1);
   app.add_option("--init-from", initFrom, "First parameters (safetensors)")->type_name("FILE");
-  app.add_option("--save-weights", saveWeights, "Parameters after the last step (safetensors)")->type_name("FILE");
-  app.add_option("--dump-grads", dumpGrads, "The first step's gradients, before clipping (safetensors)")->type_name("FILE");
-  app.add_option("--peak-flops", peakFlops, "The device's peak in FLOP/s: metrics get `mfu`")->type_name("F");
+  app.add_option("--save-weights", saveWeights, "Parameters after the last step (safetensors)")
+      ->type_name("FILE");
+  app.add_option("--dump-grads", dumpGrads,
+                 "The first step's gradients, before clipping (safetensors)")
+      ->type_name("FILE");
+  app.add_option("--peak-flops", peakFlops, "The device's peak in FLOP/s: metrics get `mfu`")
+      ->type_name("F");
   app.add_flag("--quiet", quiet, "Errors only");
 }
 
@@ -73,12 +80,14 @@ std::string RunFlags::resumedFolder() const { return resumeFrom_.empty() ? out :
 
 runtime::TrainingOptions RunFlags::trainingOptions(const RunConfig &config) const {
   runtime::TrainingOptions options;
-  options.outDir = !out.empty()                      ? out
-                   : !resumeFrom_.empty()            ? resumeFrom_
+  options.outDir = !out.empty()                     ? out
+                   : !resumeFrom_.empty()           ? resumeFrom_
                    : !config.checkpoint.dir.empty() ? config.checkpoint.dir
-                                                     : "runs/" + config.name;
+                                                    : "runs/" + config.name;
   options.resume = resumes() || !config.checkpoint.resumeFrom.empty();
-  options.resumeFrom = !resumeFrom_.empty() ? resumeFrom_ : resumes() ? "" : config.checkpoint.resumeFrom;
+  options.resumeFrom = !resumeFrom_.empty() ? resumeFrom_
+                       : resumes()          ? ""
+                                            : config.checkpoint.resumeFrom;
   options.initFrom = initFrom;
   options.saveWeights = saveWeights;
   options.dumpGrads = dumpGrads;

@@ -23,8 +23,8 @@ Value neutral(ReduceKind kind, Scalars s, Type elementType) {
   case ReduceKind::min:
     if (isFloat)
       return s.infinity(type, /*negative=*/false);
-    return s.integer(type, isUnsignedType ? APInt::getMaxValue(width)
-                                          : APInt::getSignedMaxValue(width));
+    return s.integer(type,
+                     isUnsignedType ? APInt::getMaxValue(width) : APInt::getSignedMaxValue(width));
   }
   llvm_unreachable("all kinds are handled");
 }
@@ -116,21 +116,20 @@ Value emitDotGeneral(DotGeneralOp op, Scalars s, ValueRange indices, Load load) 
   ValueRange lhsOthers = indices.slice(numBatch, numLhs);
   ValueRange rhsOthers = indices.drop_front(numBatch + numLhs);
   Type type = getElementType(op.getResult());
-  return emitFold(
-      s, sizesAt(lhs, op.getLhsContract()), neutral(ReduceKind::sum, s, type),
-      [&](ValueRange k, Value accumulated) {
-        Value a = load(0, dotOperandIndices(lhs.size(), op.getLhsBatch(), op.getLhsContract(),
-                                            batch, k, lhsOthers));
-        Value b = load(1, dotOperandIndices(rhs.size(), op.getRhsBatch(), op.getRhsContract(),
-                                            batch, k, rhsOthers));
-        Value product = combine(ReduceKind::prod, s, type, a, b);
-        return combine(ReduceKind::sum, s, type, accumulated, product);
-      });
+  return emitFold(s, sizesAt(lhs, op.getLhsContract()), neutral(ReduceKind::sum, s, type),
+                  [&](ValueRange k, Value accumulated) {
+                    Value a = load(0, dotOperandIndices(lhs.size(), op.getLhsBatch(),
+                                                        op.getLhsContract(), batch, k, lhsOthers));
+                    Value b = load(1, dotOperandIndices(rhs.size(), op.getRhsBatch(),
+                                                        op.getRhsContract(), batch, k, rhsOthers));
+                    Value product = combine(ReduceKind::prod, s, type, a, b);
+                    return combine(ReduceKind::sum, s, type, accumulated, product);
+                  });
 }
 
 /// The index vector at `slice`, one index value per placed dimension.
-SmallVector<Value> loadIndexVector(Scalars s, Value indexTensor, unsigned operand,
-                                   ValueRange slice, size_t size, Load load) {
+SmallVector<Value> loadIndexVector(Scalars s, Value indexTensor, unsigned operand, ValueRange slice,
+                                   size_t size, Load load) {
   SmallVector<Value> result;
   for (size_t i = 0; i < size; ++i) {
     SmallVector<Value> at(slice);

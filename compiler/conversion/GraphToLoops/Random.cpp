@@ -15,8 +15,8 @@ struct WideProduct {
 
 WideProduct multiplyWide(Scalars &s, Value x, uint32_t factor) {
   Type word = s.builder.getI32Type(), wide = s.builder.getI64Type();
-  Value product =
-      s.create<arith::MulIOp>(s.create<arith::ExtUIOp>(wide, x), s.integer(wide, APInt(64, factor)));
+  Value product = s.create<arith::MulIOp>(s.create<arith::ExtUIOp>(wide, x),
+                                          s.integer(wide, APInt(64, factor)));
   Value high = s.create<arith::ShRUIOp>(product, s.integer(wide, 32));
   return {s.create<arith::TruncIOp>(word, high), s.create<arith::TruncIOp>(word, product)};
 }
@@ -65,15 +65,18 @@ Value emitRandomBits(RandomBitsOp op, Scalars s, ValueRange indices, Load load) 
   for (auto [i, size] : llvm::enumerate(op.getGlobalShape())) {
     Value index = s.create<arith::AddIOp>(s.create<arith::IndexCastOp>(wide, indices[i]),
                                           load(1, s.index(i)));
-    position = s.create<arith::AddIOp>(s.create<arith::MulIOp>(position, s.integer(wide, size)), index);
+    position =
+        s.create<arith::AddIOp>(s.create<arith::MulIOp>(position, s.integer(wide, size)), index);
   }
   auto [low, high] = split(s, s.create<arith::ShRUIOp>(position, s.integer(wide, 2)));
   Value zero = s.integer(word, 0);
   Words words = philox(s, load(0, s.index(0)), load(0, s.index(1)), {low, high, zero, zero});
-  Value number = s.create<arith::AndIOp>(s.create<arith::TruncIOp>(word, position), s.integer(word, 3));
+  Value number =
+      s.create<arith::AndIOp>(s.create<arith::TruncIOp>(word, position), s.integer(word, 3));
   Value result = words[3];
   for (int i = 2; i >= 0; --i)
-    result = s.select(s.compare(arith::CmpIPredicate::eq, number, s.integer(word, i)), words[i], result);
+    result =
+        s.select(s.compare(arith::CmpIPredicate::eq, number, s.integer(word, i)), words[i], result);
   return result;
 }
 

@@ -52,9 +52,7 @@ Value Scalars::mul(Value a, int64_t b) {
   return create<arith::MulIOp>(a, index(b), arith::IntegerOverflowFlags::nsw);
 }
 
-Value Scalars::div(Value a, int64_t b) {
-  return b == 1 ? a : create<arith::DivUIOp>(a, index(b));
-}
+Value Scalars::div(Value a, int64_t b) { return b == 1 ? a : create<arith::DivUIOp>(a, index(b)); }
 
 Value Scalars::mod(Value a, int64_t b) {
   return b == 1 ? index(0) : create<arith::RemUIOp>(a, index(b));

@@ -100,8 +100,9 @@ Value emitDynamicUpdateSlice(DynamicUpdateSliceOp op, Scalars s, ValueRange indi
     inside = s.both(inside, s.compare(arith::CmpIPredicate::sge, place[i], s.index(0)));
     inside = s.both(inside, s.compare(arith::CmpIPredicate::slt, place[i], s.index(sizes[i])));
   }
-  return emitIf(s, inside, getScalarType(getElementType(op.getResult())),
-                [&] { return load(1, place); }, [&] { return load(0, indices); });
+  return emitIf(
+      s, inside, getScalarType(getElementType(op.getResult())), [&] { return load(1, place); },
+      [&] { return load(0, indices); });
 }
 
 /// The element of the inputs from number `input` on, the first of which starts
@@ -138,11 +139,13 @@ Value emitPad(PadOp op, Scalars s, ValueRange indices, Load load) {
     inside = s.both(inside, s.within(indices[i], low, low + span, to[i]));
     Value position = s.sub(indices[i], low);
     if (step != 1)
-      inside = s.both(inside, s.compare(arith::CmpIPredicate::eq, s.mod(position, step), s.index(0)));
+      inside =
+          s.both(inside, s.compare(arith::CmpIPredicate::eq, s.mod(position, step), s.index(0)));
     source.push_back(s.div(position, step));
   }
-  return emitIf(s, inside, getScalarType(getElementType(op.getResult())),
-                [&] { return load(0, source); }, [&] { return load(1, {}); });
+  return emitIf(
+      s, inside, getScalarType(getElementType(op.getResult())), [&] { return load(0, source); },
+      [&] { return load(1, {}); });
 }
 
 } // namespace

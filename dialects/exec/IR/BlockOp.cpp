@@ -12,9 +12,11 @@ ParseResult BlockOp::parse(OpAsmParser &parser, OperationState &result) {
   IntegerAttr numInputs, frameSize;
   Type i64 = parser.getBuilder().getI64Type();
   if (parser.parseSymbolName(name) ||
-      parser.parseArgumentList(arguments, OpAsmParser::Delimiter::Paren, /*allowType=*/true, /*allowAttrs=*/true) ||
-      parser.parseKeyword("inputs") || parser.parseAttribute(numInputs, i64) || parser.parseKeyword("frame") ||
-      parser.parseAttribute(frameSize, i64) || parser.parseOptionalAttrDictWithKeyword(result.attributes))
+      parser.parseArgumentList(arguments, OpAsmParser::Delimiter::Paren, /*allowType=*/true,
+                               /*allowAttrs=*/true) ||
+      parser.parseKeyword("inputs") || parser.parseAttribute(numInputs, i64) ||
+      parser.parseKeyword("frame") || parser.parseAttribute(frameSize, i64) ||
+      parser.parseOptionalAttrDictWithKeyword(result.attributes))
     return failure();
 
   SmallVector<Type> types;
@@ -22,7 +24,8 @@ ParseResult BlockOp::parse(OpAsmParser &parser, OperationState &result) {
   bool anyAttrs = false;
   for (OpAsmParser::Argument &argument : arguments) {
     types.push_back(argument.type);
-    argumentAttrs.push_back(argument.attrs ? argument.attrs : DictionaryAttr::get(parser.getContext()));
+    argumentAttrs.push_back(argument.attrs ? argument.attrs
+                                           : DictionaryAttr::get(parser.getContext()));
     anyAttrs |= argument.attrs && !argument.attrs.empty();
   }
   Properties &properties = result.getOrAddProperties<Properties>();
@@ -41,8 +44,10 @@ void BlockOp::print(OpAsmPrinter &printer) {
   printer << '(';
   ArrayAttr attrs = getArgAttrsAttr();
   llvm::interleaveComma(getBody().getArguments(), printer, [&](BlockArgument argument) {
-    auto dictionary = attrs ? cast<DictionaryAttr>(attrs[argument.getArgNumber()]) : DictionaryAttr();
-    printer.printRegionArgument(argument, dictionary ? dictionary.getValue() : ArrayRef<NamedAttribute>());
+    auto dictionary =
+        attrs ? cast<DictionaryAttr>(attrs[argument.getArgNumber()]) : DictionaryAttr();
+    printer.printRegionArgument(argument,
+                                dictionary ? dictionary.getValue() : ArrayRef<NamedAttribute>());
   });
   printer << ") inputs " << getNumInputs() << " frame " << getFrameSize();
   printer.printOptionalAttrDictWithKeyword((*this)->getDiscardableAttrDictionary().getValue());
@@ -58,7 +63,8 @@ LogicalResult BlockOp::verify() {
   if (numInputs < 0 || numInputs > numArguments)
     return emitOpError() << "has " << numInputs << " inputs but " << numArguments << " arguments";
   if (frameSize < 0 || frameSize % 64 != 0)
-    return emitOpError() << "has a frame of " << frameSize << " bytes, which is not a multiple of 64";
+    return emitOpError() << "has a frame of " << frameSize
+                         << " bytes, which is not a multiple of 64";
   for (BlockArgument argument : getBody().getArguments())
     if (failed(verifyBufferType(*this, argument.getType())))
       return failure();

@@ -8,25 +8,28 @@ using namespace minigptc::exec;
 /// An error at the instruction with a note at what it names.
 static LogicalResult fail(Operation *op, Operation *symbol, const Twine &message) {
   InFlightDiagnostic error = op->emitOpError(message);
-  error.attachNote(symbol->getLoc()) << "@" << SymbolTable::getSymbolName(symbol).getValue() << " is defined here";
+  error.attachNote(symbol->getLoc())
+      << "@" << SymbolTable::getSymbolName(symbol).getValue() << " is defined here";
   return error;
 }
 
 /// Buffers of an instruction, against the shapes and element types of a function's tensors.
-static LogicalResult checkBuffers(Operation *op, func::FuncOp function, StringRef what, TypeRange buffers,
-                                  TypeRange tensors) {
+static LogicalResult checkBuffers(Operation *op, func::FuncOp function, StringRef what,
+                                  TypeRange buffers, TypeRange tensors) {
   if (buffers.size() != tensors.size())
-    return fail(op, function, "has " + Twine(buffers.size()) + " " + what + "s, but @" + function.getSymName() +
-                                  " has " + Twine(tensors.size()));
+    return fail(op, function,
+                "has " + Twine(buffers.size()) + " " + what + "s, but @" + function.getSymName() +
+                    " has " + Twine(tensors.size()));
   for (auto [i, buffer, tensor] : llvm::enumerate(buffers, tensors)) {
     if (failed(verifyBufferType(op, buffer)))
       return failure();
     auto memref = cast<MemRefType>(buffer);
     auto type = dyn_cast<RankedTensorType>(tensor);
-    if (!type || memref.getShape() != type.getShape() || memref.getElementType() != type.getElementType()) {
+    if (!type || memref.getShape() != type.getShape() ||
+        memref.getElementType() != type.getElementType()) {
       InFlightDiagnostic error = op->emitOpError()
-                                 << what << " " << i << " is " << buffer << ", but @" << function.getSymName()
-                                 << " has " << tensor;
+                                 << what << " " << i << " is " << buffer << ", but @"
+                                 << function.getSymName() << " has " << tensor;
       error.attachNote(function.getLoc()) << "@" << function.getSymName() << " is defined here";
       return error;
     }
@@ -46,8 +49,8 @@ static FailureOr<func::FuncOp> lookupMarked(Operation *op, FlatSymbolRefAttr nam
 
 LogicalResult LaunchOp::verifySymbolUses(SymbolTableCollection &tables) {
   auto kernel = lookupMarked(*this, getKernelAttr(), graph::attr::kKernel, tables);
-  if (failed(kernel) ||
-      failed(checkBuffers(*this, *kernel, "input", getInputs().getTypes(), kernel->getArgumentTypes())))
+  if (failed(kernel) || failed(checkBuffers(*this, *kernel, "input", getInputs().getTypes(),
+                                            kernel->getArgumentTypes())))
     return failure();
   return checkBuffers(*this, *kernel, "output", getOutputs().getTypes(), kernel->getResultTypes());
 }
@@ -57,14 +60,16 @@ LogicalResult ScalarsOp::verifySymbolUses(SymbolTableCollection &tables) {
   if (failed(program))
     return failure();
   // The program computes in f64; scalars are converted on their way in and out.
-  if (getInputs().size() != program->getNumArguments() || getOutputs().size() != program->getNumResults())
+  if (getInputs().size() != program->getNumArguments() ||
+      getOutputs().size() != program->getNumResults())
     return fail(*this, *program,
-                "has " + Twine(getInputs().size()) + " inputs and " + Twine(getOutputs().size()) + " outputs, but @" +
-                    program->getSymName() + " has " + Twine(program->getNumArguments()) + " and " +
-                    Twine(program->getNumResults()));
+                "has " + Twine(getInputs().size()) + " inputs and " + Twine(getOutputs().size()) +
+                    " outputs, but @" + program->getSymName() + " has " +
+                    Twine(program->getNumArguments()) + " and " + Twine(program->getNumResults()));
   for (Value buffer : getOperation()->getOperands())
     if (cast<MemRefType>(buffer.getType()).getRank() != 0)
-      return emitOpError() << "has a buffer of type " << buffer.getType() << "; all must be scalars";
+      return emitOpError() << "has a buffer of type " << buffer.getType()
+                           << "; all must be scalars";
   return success();
 }
 
@@ -73,12 +78,15 @@ LogicalResult CallOp::verifySymbolUses(SymbolTableCollection &tables) {
   if (!callee)
     return emitOpError() << "names " << getCalleeAttr() << ", but there is no such block";
   if (getInputs().size() != callee.getNumInputs())
-    return fail(*this, callee, "has " + Twine(getInputs().size()) + " inputs, but @" + callee.getSymName() + " has " +
-                                   Twine(callee.getNumInputs()));
+    return fail(*this, callee,
+                "has " + Twine(getInputs().size()) + " inputs, but @" + callee.getSymName() +
+                    " has " + Twine(callee.getNumInputs()));
   if (getOperation()->getNumOperands() != callee.getArgumentTypes().size())
-    return fail(*this, callee, "has " + Twine(getOutputs().size()) + " outputs, but @" + callee.getSymName() +
-                                   " has " + Twine(callee.getArgumentTypes().size() - callee.getNumInputs()));
-  for (auto [i, given, expected] : llvm::enumerate(getOperation()->getOperandTypes(), callee.getArgumentTypes()))
+    return fail(*this, callee,
+                "has " + Twine(getOutputs().size()) + " outputs, but @" + callee.getSymName() +
+                    " has " + Twine(callee.getArgumentTypes().size() - callee.getNumInputs()));
+  for (auto [i, given, expected] :
+       llvm::enumerate(getOperation()->getOperandTypes(), callee.getArgumentTypes()))
     if (given != expected) {
       InFlightDiagnostic error = emitOpError() << "argument " << i << " is " << given << ", but @"
                                                << callee.getSymName() << " has " << expected;
@@ -90,7 +98,8 @@ LogicalResult CallOp::verifySymbolUses(SymbolTableCollection &tables) {
     return emitOpError() << "frame " << frame << " is not a multiple of 64";
   auto block = (*this)->getParentOfType<BlockOp>();
   if (block && frame + int64_t(callee.getFrameSize()) > int64_t(block.getFrameSize()))
-    return fail(*this, callee, "gives a frame that ends at byte " + Twine(frame + int64_t(callee.getFrameSize())) +
-                                   ", outside the block's frame of " + Twine(block.getFrameSize()) + " bytes");
+    return fail(*this, callee,
+                "gives a frame that ends at byte " + Twine(frame + int64_t(callee.getFrameSize())) +
+                    ", outside the block's frame of " + Twine(block.getFrameSize()) + " bytes");
   return success();
 }

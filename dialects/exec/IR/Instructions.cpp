@@ -7,7 +7,8 @@ using namespace minigptc::exec;
 
 LogicalResult minigptc::exec::verifyBufferType(Operation *op, Type type) {
   auto memref = dyn_cast<MemRefType>(type);
-  if (!memref || !memref.hasStaticShape() || !memref.getLayout().isIdentity() || memref.getMemorySpace())
+  if (!memref || !memref.hasStaticShape() || !memref.getLayout().isIdentity() ||
+      memref.getMemorySpace())
     return op->emitOpError() << "has a buffer of type " << type
                              << "; buffers are memrefs of static shape and identity layout";
   return success();
@@ -25,7 +26,8 @@ LogicalResult FrameOp::verify() {
     return emitOpError() << "offset " << offset << " is not a multiple of 64";
   auto block = (*this)->getParentOfType<BlockOp>();
   if (block && offset + bytes > int64_t(block.getFrameSize())) {
-    InFlightDiagnostic error = emitOpError() << "ends at byte " << offset + bytes << ", outside the block's frame of "
+    InFlightDiagnostic error = emitOpError() << "ends at byte " << offset + bytes
+                                             << ", outside the block's frame of "
                                              << block.getFrameSize() << " bytes";
     error.attachNote(block.getLoc()) << "the block is here";
     return error;
@@ -38,15 +40,19 @@ LogicalResult ConstantOp::verify() {
   auto buffer = cast<MemRefType>(getType());
   if (failed(verifyBufferType(*this, buffer)))
     return failure();
-  if (contents.getShape() != buffer.getShape() || contents.getElementType() != buffer.getElementType())
-    return emitOpError() << "has contents of type " << contents << " for a buffer of type " << buffer;
+  if (contents.getShape() != buffer.getShape() ||
+      contents.getElementType() != buffer.getElementType())
+    return emitOpError() << "has contents of type " << contents << " for a buffer of type "
+                         << buffer;
   return success();
 }
 
 LogicalResult ViewOp::verify() {
-  if (failed(verifyBufferType(*this, getSource().getType())) || failed(verifyBufferType(*this, getType())))
+  if (failed(verifyBufferType(*this, getSource().getType())) ||
+      failed(verifyBufferType(*this, getType())))
     return failure();
-  int64_t from = getBufferBytes(cast<MemRefType>(getSource().getType())), to = getBufferBytes(cast<MemRefType>(getType()));
+  int64_t from = getBufferBytes(cast<MemRefType>(getSource().getType())),
+          to = getBufferBytes(cast<MemRefType>(getType()));
   if (from != to)
     return emitOpError() << "views " << from << " bytes as " << to;
   return success();
@@ -59,23 +65,27 @@ LogicalResult CopyOp::verify() {
 }
 
 /// The last element that one operand of a product touches, plus one.
-static int64_t reach(ArrayRef<int64_t> batch, ArrayRef<int64_t> batchStrides, int64_t rows, int64_t columns,
-                     ArrayRef<int64_t> strides) {
+static int64_t reach(ArrayRef<int64_t> batch, ArrayRef<int64_t> batchStrides, int64_t rows,
+                     int64_t columns, ArrayRef<int64_t> strides) {
   int64_t last = (rows - 1) * strides[0] + (columns - 1) * strides[1];
   for (auto [size, stride] : llvm::zip_equal(batch, batchStrides))
     last += (size - 1) * stride;
   return last + 1;
 }
 
-static LogicalResult verifyGemmOperand(GemmOp op, StringRef name, Value value, int64_t rows, int64_t columns,
-                                       ArrayRef<int64_t> strides, ArrayRef<int64_t> batchStrides) {
+static LogicalResult verifyGemmOperand(GemmOp op, StringRef name, Value value, int64_t rows,
+                                       int64_t columns, ArrayRef<int64_t> strides,
+                                       ArrayRef<int64_t> batchStrides) {
   auto type = cast<MemRefType>(value.getType());
   if (failed(verifyBufferType(op, type)))
     return failure();
-  auto anyNegative = [](ArrayRef<int64_t> list) { return llvm::any_of(list, [](int64_t s) { return s < 0; }); };
+  auto anyNegative = [](ArrayRef<int64_t> list) {
+    return llvm::any_of(list, [](int64_t s) { return s < 0; });
+  };
   if (strides.size() != 2 || batchStrides.size() != op.getBatch().size() || anyNegative(strides) ||
       anyNegative(batchStrides))
-    return op.emitOpError() << name << " needs two strides and one stride per batch dimension, none negative";
+    return op.emitOpError()
+           << name << " needs two strides and one stride per batch dimension, none negative";
   bool empty = rows == 0 || columns == 0 || llvm::is_contained(op.getBatch(), 0);
   int64_t needed = empty ? 0 : reach(op.getBatch(), batchStrides, rows, columns, strides);
   if (needed > type.getNumElements())
@@ -94,8 +104,10 @@ LogicalResult GemmOp::verify() {
       return emitOpError() << "multiplies " << operand.getType() << " into " << getOut().getType();
   if (!element.isF32() && !element.isF64())
     return emitOpError() << "is for f32 and f64, not for " << element;
-  if (failed(verifyGemmOperand(*this, "lhs", getLhs(), m, k, getLhsStrides(), getLhsBatchStrides())) ||
-      failed(verifyGemmOperand(*this, "rhs", getRhs(), k, n, getRhsStrides(), getRhsBatchStrides())))
+  if (failed(
+          verifyGemmOperand(*this, "lhs", getLhs(), m, k, getLhsStrides(), getLhsBatchStrides())) ||
+      failed(
+          verifyGemmOperand(*this, "rhs", getRhs(), k, n, getRhsStrides(), getRhsBatchStrides())))
     return failure();
   return verifyGemmOperand(*this, "out", getOut(), m, n, getOutStrides(), getOutBatchStrides());
 }

@@ -13,8 +13,7 @@ using namespace minigptc::graph;
 
 namespace {
 /// What forward and backward share: operands widened and grouped, masked scores.
-template <typename Op>
-class AttentionParts {
+template <typename Op> class AttentionParts {
 public:
   AttentionParts(Op op, GraphBuilder &b) : op(op), b(b) {
     ArrayRef<int64_t> q = shapeOf(op.getQuery()), k = shapeOf(op.getKey());
@@ -119,23 +118,30 @@ SmallVector<Value> AttentionGradOp::decompose(OpBuilder &builder) {
   GraphBuilder b(builder, getLoc());
   AttentionParts parts(*this, b);
   SmallVector<int64_t> shape = parts.scoreShape();
-  double lowest = parts.type.isF64() ? std::numeric_limits<double>::lowest() : double(std::numeric_limits<float>::lowest());
+  double lowest = parts.type.isF64() ? std::numeric_limits<double>::lowest()
+                                     : double(std::numeric_limits<float>::lowest());
 
   // p = e^(scores - lse); a row without keys has lse = -inf and p = 0.
-  Value byHead = b.reshape(getLogSumExp(), {parts.batch, parts.groups, parts.perGroup, parts.queries});
+  Value byHead =
+      b.reshape(getLogSumExp(), {parts.batch, parts.groups, parts.perGroup, parts.queries});
   Value logSumExp = b.maximum(b.transpose(byHead, {0, 1, 3, 2}), lowest);
-  Value probabilities = b.exponential(b.subtract(parts.scores(), b.broadcast(logSumExp, {0, 1, 2, 3}, shape)));
+  Value probabilities =
+      b.exponential(b.subtract(parts.scores(), b.broadcast(logSumExp, {0, 1, 2, 3}, shape)));
 
   // ds = p · (do·vᵀ - Σ do·o) · scale.
   Value cotangent = parts.group(getCotangent());
   Value products = b.sum(b.multiply(cotangent, parts.group(getResult())), 4); // [B, S, G, R]
   Value delta = b.broadcast(b.transpose(products, {0, 2, 1, 3}), {0, 1, 2, 3}, shape);
   Value probabilityGrad = b.dot(cotangent, parts.value, {0, 2}, {0, 2}, {4}, {3});
-  Value scoreGrad = b.multiply(b.multiply(probabilities, b.subtract(probabilityGrad, delta)), getScale().convertToDouble());
+  Value scoreGrad = b.multiply(b.multiply(probabilities, b.subtract(probabilityGrad, delta)),
+                               getScale().convertToDouble());
 
   Value queryGrad = b.dot(scoreGrad, parts.key, {0, 1}, {0, 2}, {4}, {1});
   Value keyGrad = b.dot(scoreGrad, parts.query, {0, 1}, {0, 2}, {2, 3}, {1, 3});
   Value valueGrad = b.dot(probabilities, cotangent, {0, 1}, {0, 2}, {2, 3}, {1, 3});
-  auto byKey = [&](Value grad, Value like) { return b.convert(b.transpose(grad, {0, 2, 1, 3}), elementType(like)); };
-  return {parts.ungroup(queryGrad, elementType(getQuery())), byKey(keyGrad, getKey()), byKey(valueGrad, getValue())};
+  auto byKey = [&](Value grad, Value like) {
+    return b.convert(b.transpose(grad, {0, 2, 1, 3}), elementType(like));
+  };
+  return {parts.ungroup(queryGrad, elementType(getQuery())), byKey(keyGrad, getKey()),
+          byKey(valueGrad, getValue())};
 }

@@ -15,7 +15,8 @@ DenseElementsAttr minigptc::graph::getSplatAttr(RankedTensorType type, double va
   if (width == 1)
     return DenseElementsAttr::get(type, APInt(1, value != 0));
   uint64_t bits = value < 0 ? uint64_t(int64_t(value)) : uint64_t(value);
-  return DenseElementsAttr::get(type, APInt(width, bits, /*isSigned=*/false, /*implicitTrunc=*/true));
+  return DenseElementsAttr::get(type,
+                                APInt(width, bits, /*isSigned=*/false, /*implicitTrunc=*/true));
 }
 
 SmallVector<int64_t> minigptc::graph::range(int64_t begin, int64_t end) {
@@ -87,10 +88,12 @@ Value GraphBuilder::reduce(ReduceKind kind, Value value, ArrayRef<int64_t> dims)
 
 /// The least finite and the least positive normal number of f32 or f64.
 static double lowest(Type type) {
-  return type.isF64() ? std::numeric_limits<double>::lowest() : double(std::numeric_limits<float>::lowest());
+  return type.isF64() ? std::numeric_limits<double>::lowest()
+                      : double(std::numeric_limits<float>::lowest());
 }
 static double tiny(Type type) {
-  return type.isF64() ? std::numeric_limits<double>::min() : double(std::numeric_limits<float>::min());
+  return type.isF64() ? std::numeric_limits<double>::min()
+                      : double(std::numeric_limits<float>::min());
 }
 
 GraphBuilder::ShiftedExponential GraphBuilder::shiftedExponential(Value x, ArrayRef<int64_t> dims) {

@@ -38,15 +38,15 @@ llvm::SmallVector<int64_t> otherDims(int64_t rank, llvm::ArrayRef<int64_t> dims)
 
 class GraphBuilder {
 public:
-  GraphBuilder(mlir::OpBuilder &builder, mlir::Location location) : builder(builder), location(location) {}
+  GraphBuilder(mlir::OpBuilder &builder, mlir::Location location)
+      : builder(builder), location(location) {}
 
   mlir::OpBuilder &getBuilder() { return builder; }
   mlir::Location getLoc() const { return location; }
   mlir::MLIRContext *getContext() const { return builder.getContext(); }
 
   /// Any op with one result.
-  template <typename Op, typename... Args>
-  mlir::Value make(Args &&...args) {
+  template <typename Op, typename... Args> mlir::Value make(Args &&...args) {
     return Op::create(builder, location, std::forward<Args>(args)...)->getResult(0);
   }
 
@@ -69,16 +69,21 @@ public:
   mlir::Value splatLike(mlir::Value like, double value) { return splat(tensorType(like), value); }
   mlir::Value zerosLike(mlir::Value like) { return splatLike(like, 0); }
   mlir::Value onesLike(mlir::Value like) { return splatLike(like, 1); }
-  mlir::Value scalar(mlir::Type elementType, double value) { return splat(tensor({}, elementType), value); }
+  mlir::Value scalar(mlir::Type elementType, double value) {
+    return splat(tensor({}, elementType), value);
+  }
   /// Signless or unsigned 64-bit contents, exactly.
   mlir::Value integerSplat(mlir::RankedTensorType type, uint64_t value);
-  mlir::Value iota(mlir::RankedTensorType type, int64_t dim) { return make<IotaOp>(type, uint64_t(dim)); }
+  mlir::Value iota(mlir::RankedTensorType type, int64_t dim) {
+    return make<IotaOp>(type, uint64_t(dim));
+  }
 
   // Shapes. No op where nothing changes.
   mlir::Value convert(mlir::Value value, mlir::Type elementType);
   mlir::Value reshape(mlir::Value value, llvm::ArrayRef<int64_t> shape);
   mlir::Value transpose(mlir::Value value, llvm::ArrayRef<int64_t> permutation);
-  mlir::Value broadcast(mlir::Value value, llvm::ArrayRef<int64_t> dims, llvm::ArrayRef<int64_t> shape);
+  mlir::Value broadcast(mlir::Value value, llvm::ArrayRef<int64_t> dims,
+                        llvm::ArrayRef<int64_t> shape);
   mlir::Value broadcastScalar(mlir::Value scalar, llvm::ArrayRef<int64_t> shape) {
     return broadcast(scalar, {}, shape);
   }
@@ -86,19 +91,26 @@ public:
   mlir::Value broadcastLeading(mlir::Value value, llvm::ArrayRef<int64_t> shape);
   /// Undoes the shape change of a reduction of `like` over `reduced`: [2] becomes
   /// [2,3] for a `like` of [2,3] and reduced = {1}.
-  mlir::Value broadcastBack(mlir::Value reducedValue, mlir::Value like, llvm::ArrayRef<int64_t> reduced);
-  mlir::Value slice(mlir::Value value, int64_t dim, int64_t start, int64_t limit, int64_t stride = 1);
-  mlir::Value concatenate(mlir::ValueRange values, int64_t dim) { return make<ConcatenateOp>(values, uint64_t(dim)); }
+  mlir::Value broadcastBack(mlir::Value reducedValue, mlir::Value like,
+                            llvm::ArrayRef<int64_t> reduced);
+  mlir::Value slice(mlir::Value value, int64_t dim, int64_t start, int64_t limit,
+                    int64_t stride = 1);
+  mlir::Value concatenate(mlir::ValueRange values, int64_t dim) {
+    return make<ConcatenateOp>(values, uint64_t(dim));
+  }
 
   // Reductions and products.
   mlir::Value reduce(ReduceKind kind, mlir::Value value, llvm::ArrayRef<int64_t> dims);
-  mlir::Value sum(mlir::Value value, llvm::ArrayRef<int64_t> dims) { return reduce(ReduceKind::sum, value, dims); }
+  mlir::Value sum(mlir::Value value, llvm::ArrayRef<int64_t> dims) {
+    return reduce(ReduceKind::sum, value, dims);
+  }
   /// Reduces and broadcasts back to the value's shape.
   mlir::Value reduceAndBroadcast(ReduceKind kind, mlir::Value value, llvm::ArrayRef<int64_t> dims) {
     return broadcastBack(reduce(kind, value, dims), value, dims);
   }
-  mlir::Value dot(mlir::Value lhs, mlir::Value rhs, llvm::ArrayRef<int64_t> lhsBatch, llvm::ArrayRef<int64_t> rhsBatch,
-                  llvm::ArrayRef<int64_t> lhsContract, llvm::ArrayRef<int64_t> rhsContract) {
+  mlir::Value dot(mlir::Value lhs, mlir::Value rhs, llvm::ArrayRef<int64_t> lhsBatch,
+                  llvm::ArrayRef<int64_t> rhsBatch, llvm::ArrayRef<int64_t> lhsContract,
+                  llvm::ArrayRef<int64_t> rhsContract) {
     return make<DotGeneralOp>(lhs, rhs, lhsBatch, rhsBatch, lhsContract, rhsContract);
   }
 
@@ -144,7 +156,9 @@ public:
   mlir::Value normalize(const ShiftedExponential &e, llvm::ArrayRef<int64_t> dims);
 
   /// The mean along one dimension, which disappears.
-  mlir::Value mean(mlir::Value x, int64_t dim) { return divide(sum(x, dim), double(shapeOf(x)[dim])); }
+  mlir::Value mean(mlir::Value x, int64_t dim) {
+    return divide(sum(x, dim), double(shapeOf(x)[dim]));
+  }
 
 private:
   mlir::OpBuilder &builder;

@@ -16,19 +16,20 @@ static LogicalResult checkNorm(const OpChecker &check, Value operand, const APFl
                                ArrayRef<std::pair<Value, StringRef>> parameters) {
   RankedTensorType type = tensorType(operand);
   if (type.getRank() == 0)
-    return check.error() << "operand " << describe(type) << " has no last dimension to normalise over"
-                         << note(operand, "operand");
+    return check.error() << "operand " << describe(type)
+                         << " has no last dimension to normalise over" << note(operand, "operand");
   if (epsilon.isNegative() || !epsilon.isFinite())
     return check.error() << "epsilon must be finite and not negative";
   for (auto [value, name] : parameters)
     if (failed(check.checkSameElementType(operand, "operand", value, name)) ||
-        failed(check.checkShape(value, name, type.getShape().back(), "the last dimension of operand " + describe(type))))
+        failed(check.checkShape(value, name, type.getShape().back(),
+                                "the last dimension of operand " + describe(type))))
       return failure();
   return success();
 }
 
-LogicalResult LayerNormOp::inferReturnTypes(MLIRContext *, std::optional<Location> location, Adaptor adaptor,
-                                            SmallVectorImpl<Type> &inferred) {
+LogicalResult LayerNormOp::inferReturnTypes(MLIRContext *, std::optional<Location> location,
+                                            Adaptor adaptor, SmallVectorImpl<Type> &inferred) {
   OpChecker check(location, getOperationName());
   if (failed(checkNorm(check, adaptor.getOperand(), adaptor.getEpsilon(),
                        {{adaptor.getScale(), "scale"}, {adaptor.getBias(), "bias"}})))
@@ -37,26 +38,30 @@ LogicalResult LayerNormOp::inferReturnTypes(MLIRContext *, std::optional<Locatio
   return success();
 }
 
-LogicalResult RmsNormOp::inferReturnTypes(MLIRContext *, std::optional<Location> location, Adaptor adaptor,
-                                          SmallVectorImpl<Type> &inferred) {
+LogicalResult RmsNormOp::inferReturnTypes(MLIRContext *, std::optional<Location> location,
+                                          Adaptor adaptor, SmallVectorImpl<Type> &inferred) {
   OpChecker check(location, getOperationName());
-  if (failed(checkNorm(check, adaptor.getOperand(), adaptor.getEpsilon(), {{adaptor.getScale(), "scale"}})))
+  if (failed(checkNorm(check, adaptor.getOperand(), adaptor.getEpsilon(),
+                       {{adaptor.getScale(), "scale"}})))
     return failure();
   inferred.push_back(adaptor.getOperand().getType());
   return success();
 }
 
-LogicalResult RopeOp::inferReturnTypes(MLIRContext *, std::optional<Location> location, Adaptor adaptor,
-                                       SmallVectorImpl<Type> &inferred) {
+LogicalResult RopeOp::inferReturnTypes(MLIRContext *, std::optional<Location> location,
+                                       Adaptor adaptor, SmallVectorImpl<Type> &inferred) {
   OpChecker check(location, getOperationName());
   RankedTensorType type = tensorType(adaptor.getOperand());
-  if (failed(check.checkRank(adaptor.getOperand(), "operand", 4, "[batch, sequence, heads, head size]")))
+  if (failed(check.checkRank(adaptor.getOperand(), "operand", 4,
+                             "[batch, sequence, heads, head size]")))
     return failure();
   if (type.getDimSize(3) % 2 != 0)
     return check.error() << "the last dimension of operand " << describe(type)
-                         << " must be even: its elements are turned in pairs" << note(adaptor.getOperand(), "operand");
-  if (failed(check.checkShape(adaptor.getPositions(), "positions", type.getDimSize(1),
-                              "one position per element of dimension 1 of operand " + describe(type))))
+                         << " must be even: its elements are turned in pairs"
+                         << note(adaptor.getOperand(), "operand");
+  if (failed(
+          check.checkShape(adaptor.getPositions(), "positions", type.getDimSize(1),
+                           "one position per element of dimension 1 of operand " + describe(type))))
     return failure();
   if (!adaptor.getTheta().isFiniteNonZero() || adaptor.getTheta().isNegative())
     return check.error() << "theta must be positive and finite";
@@ -64,8 +69,8 @@ LogicalResult RopeOp::inferReturnTypes(MLIRContext *, std::optional<Location> lo
   return success();
 }
 
-LogicalResult EmbeddingOp::inferReturnTypes(MLIRContext *, std::optional<Location> location, Adaptor adaptor,
-                                            SmallVectorImpl<Type> &inferred) {
+LogicalResult EmbeddingOp::inferReturnTypes(MLIRContext *, std::optional<Location> location,
+                                            Adaptor adaptor, SmallVectorImpl<Type> &inferred) {
   OpChecker check(location, getOperationName());
   RankedTensorType table = tensorType(adaptor.getTable());
   if (failed(check.checkRank(adaptor.getTable(), "table", 2, "[vocabulary, width]")))
@@ -76,7 +81,9 @@ LogicalResult EmbeddingOp::inferReturnTypes(MLIRContext *, std::optional<Locatio
   return success();
 }
 
-LogicalResult SoftmaxCrossEntropyOp::inferReturnTypes(MLIRContext *, std::optional<Location> location, Adaptor adaptor,
+LogicalResult SoftmaxCrossEntropyOp::inferReturnTypes(MLIRContext *,
+                                                      std::optional<Location> location,
+                                                      Adaptor adaptor,
                                                       SmallVectorImpl<Type> &inferred) {
   OpChecker check(location, getOperationName());
   RankedTensorType logits = tensorType(adaptor.getLogits());
@@ -84,24 +91,26 @@ LogicalResult SoftmaxCrossEntropyOp::inferReturnTypes(MLIRContext *, std::option
     return check.error() << "logits " << describe(logits) << " need a last dimension of classes"
                          << note(adaptor.getLogits(), "logits");
   ArrayRef<int64_t> positions = logits.getShape().drop_back();
-  if (failed(check.checkShape(adaptor.getTargets(), "targets", positions,
-                              "that of logits " + describe(logits) + " without its last dimension")))
+  if (failed(
+          check.checkShape(adaptor.getTargets(), "targets", positions,
+                           "that of logits " + describe(logits) + " without its last dimension")))
     return failure();
   inferred.push_back(RankedTensorType::get(positions, getAccumulatorType(logits.getElementType())));
   return success();
 }
 
-LogicalResult DropoutOp::inferReturnTypes(MLIRContext *, std::optional<Location> location, Adaptor adaptor,
-                                          SmallVectorImpl<Type> &inferred) {
+LogicalResult DropoutOp::inferReturnTypes(MLIRContext *, std::optional<Location> location,
+                                          Adaptor adaptor, SmallVectorImpl<Type> &inferred) {
   double rate = adaptor.getRate().convertToDouble();
   if (!(rate >= 0 && rate < 1))
-    return OpError(location, getOperationName()) << "rate " << std::to_string(rate) << " must be in [0, 1)";
+    return OpError(location, getOperationName())
+           << "rate " << std::to_string(rate) << " must be in [0, 1)";
   inferred.push_back(adaptor.getOperand().getType());
   return success();
 }
 
-LogicalResult AdamWUpdateOp::inferReturnTypes(MLIRContext *, std::optional<Location> location, Adaptor adaptor,
-                                              SmallVectorImpl<Type> &inferred) {
+LogicalResult AdamWUpdateOp::inferReturnTypes(MLIRContext *, std::optional<Location> location,
+                                              Adaptor adaptor, SmallVectorImpl<Type> &inferred) {
   OpChecker check(location, getOperationName());
   RankedTensorType param = tensorType(adaptor.getParam());
   std::pair<Value, StringRef> tensors[] = {
@@ -115,7 +124,8 @@ LogicalResult AdamWUpdateOp::inferReturnTypes(MLIRContext *, std::optional<Locat
   for (auto [value, name] : scalars)
     if (failed(check.checkScalar(value, name)))
       return failure();
-  for (auto [value, name] : {std::pair(adaptor.getBeta1(), "beta1"), std::pair(adaptor.getBeta2(), "beta2")}) {
+  for (auto [value, name] :
+       {std::pair(adaptor.getBeta1(), "beta1"), std::pair(adaptor.getBeta2(), "beta2")}) {
     double beta = value.convertToDouble();
     if (!(beta >= 0 && beta < 1))
       return check.error() << name << " " << std::to_string(beta) << " must be in [0, 1)";

@@ -26,7 +26,8 @@ SmallVector<Value> LayerNormOp::decompose(OpBuilder &builder) {
   Value x = b.convert(getOperand(), type);
   int64_t last = rankOf(x) - 1;
   Value centred = b.subtract(x, b.broadcastBack(b.mean(x, last), x, last));
-  Value normal = b.multiply(centred, inverseRootMeanSquare(b, centred, getEpsilon().convertToDouble()));
+  Value normal =
+      b.multiply(centred, inverseRootMeanSquare(b, centred, getEpsilon().convertToDouble()));
   Value scale = b.broadcastLeading(b.convert(getScale(), type), shapeOf(x));
   Value bias = b.broadcastLeading(b.convert(getBias(), type), shapeOf(x));
   return {b.convert(b.add(b.multiply(normal, scale), bias), elementType(getOperand()))};
@@ -51,7 +52,8 @@ static Value rotaryAngles(GraphBuilder &b, Value positions, int64_t width, doubl
   Value frequency = b.make<ConstantOp>(
       cast<ElementsAttr>(DenseElementsAttr::get(frequencyType, ArrayRef<float>(frequencies))));
   SmallVector<int64_t> shape = {shapeOf(positions)[0], width / 2};
-  return b.multiply(b.broadcast(b.convert(positions, b.f32()), {0}, shape), b.broadcast(frequency, {1}, shape));
+  return b.multiply(b.broadcast(b.convert(positions, b.f32()), {0}, shape),
+                    b.broadcast(frequency, {1}, shape));
 }
 
 SmallVector<Value> RopeOp::decompose(OpBuilder &builder) {
@@ -59,7 +61,8 @@ SmallVector<Value> RopeOp::decompose(OpBuilder &builder) {
   ArrayRef<int64_t> shape = shapeOf(getOperand());
   Type type = b.accumulatorType(getOperand());
   int64_t batch = shape[0], sequence = shape[1], heads = shape[2], width = shape[3];
-  SmallVector<int64_t> pairs = {batch, sequence, heads, width / 2, 2}, halves = {batch, sequence, heads, width / 2, 1};
+  SmallVector<int64_t> pairs = {batch, sequence, heads, width / 2, 2},
+                       halves = {batch, sequence, heads, width / 2, 1};
 
   Value angles = rotaryAngles(b, getPositions(), width, getTheta().convertToDouble());
   auto spread = [&](Value value) { return b.broadcast(b.convert(value, type), {1, 3}, halves); };
@@ -121,7 +124,9 @@ SmallVector<Value> DropoutOp::decompose(OpBuilder &builder) {
 SmallVector<Value> AdamWUpdateOp::decompose(OpBuilder &builder) {
   GraphBuilder b(builder, getLoc());
   ArrayRef<int64_t> shape = shapeOf(getParam());
-  bool wide = llvm::any_of(getOperandTypes(), [](Type type) { return cast<RankedTensorType>(type).getElementType().isF64(); });
+  bool wide = llvm::any_of(getOperandTypes(), [](Type type) {
+    return cast<RankedTensorType>(type).getElementType().isF64();
+  });
   Type type = wide ? builder.getF64Type() : b.f32();
   auto widen = [&](Value value) { return b.broadcastScalar(b.convert(value, type), shape); };
   double beta1 = getBeta1().convertToDouble(), beta2 = getBeta2().convertToDouble();
@@ -131,7 +136,8 @@ SmallVector<Value> AdamWUpdateOp::decompose(OpBuilder &builder) {
   Value m = b.add(b.multiply(b.convert(getM(), type), beta1), b.multiply(g, 1 - beta1));
   Value v = b.add(b.multiply(b.convert(getV(), type), beta2), b.multiply(b.square(g), 1 - beta2));
   Value root = b.make<SqrtOp>(b.divide(v, widen(getCorrection2())));
-  Value step = b.divide(b.divide(m, widen(getCorrection1())), b.add(root, getEpsilon().convertToDouble()));
+  Value step =
+      b.divide(b.divide(m, widen(getCorrection1())), b.add(root, getEpsilon().convertToDouble()));
   if (weightDecay != 0)
     step = b.add(step, b.multiply(p, weightDecay));
   Value next = b.subtract(p, b.multiply(step, widen(getLearningRate())));

@@ -7,8 +7,8 @@ using namespace minigptc::graph;
 
 static RankedTensorType tensorType(Value value) { return cast<RankedTensorType>(value.getType()); }
 
-LogicalResult ReduceOp::inferReturnTypes(MLIRContext *, std::optional<Location> location, Adaptor adaptor,
-                                         SmallVectorImpl<Type> &inferred) {
+LogicalResult ReduceOp::inferReturnTypes(MLIRContext *, std::optional<Location> location,
+                                         Adaptor adaptor, SmallVectorImpl<Type> &inferred) {
   OpChecker check(location, getOperationName());
   RankedTensorType type = tensorType(adaptor.getOperand());
   bool logical = adaptor.getKind() == ReduceKind::any || adaptor.getKind() == ReduceKind::all;
@@ -38,15 +38,16 @@ OpFoldResult ReduceOp::fold(FoldAdaptor adaptor) {
 }
 
 /// Sizes of paired dimensions must be equal.
-static LogicalResult checkPairs(const OpChecker &check, StringRef what, Value lhs, ArrayRef<int64_t> lhsDims, Value rhs,
-                                ArrayRef<int64_t> rhsDims) {
+static LogicalResult checkPairs(const OpChecker &check, StringRef what, Value lhs,
+                                ArrayRef<int64_t> lhsDims, Value rhs, ArrayRef<int64_t> rhsDims) {
   if (lhsDims.size() != rhsDims.size())
-    return check.error() << "has " << lhsDims.size() << " " << what << " dimensions of lhs and " << rhsDims.size()
-                         << " of rhs";
+    return check.error() << "has " << lhsDims.size() << " " << what << " dimensions of lhs and "
+                         << rhsDims.size() << " of rhs";
   for (auto [l, r] : llvm::zip_equal(lhsDims, rhsDims))
     if (tensorType(lhs).getDimSize(l) != tensorType(rhs).getDimSize(r))
-      return check.error() << what << " dimension " << l << " of lhs " << describe(lhs) << " and " << r << " of rhs "
-                           << describe(rhs) << " have different sizes" << note(lhs, "lhs") << note(rhs, "rhs");
+      return check.error() << what << " dimension " << l << " of lhs " << describe(lhs) << " and "
+                           << r << " of rhs " << describe(rhs) << " have different sizes"
+                           << note(lhs, "lhs") << note(rhs, "rhs");
   return success();
 }
 
@@ -57,24 +58,29 @@ static SmallVector<int64_t> concat(ArrayRef<int64_t> a, ArrayRef<int64_t> b) {
 }
 
 /// Appends the sizes of the dimensions that `without` does not name.
-static void appendOthers(SmallVectorImpl<int64_t> &shape, RankedTensorType type, ArrayRef<int64_t> without) {
+static void appendOthers(SmallVectorImpl<int64_t> &shape, RankedTensorType type,
+                         ArrayRef<int64_t> without) {
   for (int64_t i = 0; i < type.getRank(); ++i)
     if (!llvm::is_contained(without, i))
       shape.push_back(type.getDimSize(i));
 }
 
-LogicalResult DotGeneralOp::inferReturnTypes(MLIRContext *, std::optional<Location> location, Adaptor adaptor,
-                                             SmallVectorImpl<Type> &inferred) {
+LogicalResult DotGeneralOp::inferReturnTypes(MLIRContext *, std::optional<Location> location,
+                                             Adaptor adaptor, SmallVectorImpl<Type> &inferred) {
   OpChecker check(location, getOperationName());
   Value lhs = adaptor.getLhs(), rhs = adaptor.getRhs();
   RankedTensorType lhsType = tensorType(lhs), rhsType = tensorType(rhs);
   SmallVector<int64_t> lhsNamed = concat(adaptor.getLhsBatch(), adaptor.getLhsContract());
   SmallVector<int64_t> rhsNamed = concat(adaptor.getRhsBatch(), adaptor.getRhsContract());
   if (failed(check.checkSameElementType(lhs, "lhs", rhs, "rhs")) ||
-      failed(check.checkDims(lhsNamed, lhsType.getRank(), "batching and contracting dims of lhs")) ||
-      failed(check.checkDims(rhsNamed, rhsType.getRank(), "batching and contracting dims of rhs")) ||
-      failed(checkPairs(check, "batching", lhs, adaptor.getLhsBatch(), rhs, adaptor.getRhsBatch())) ||
-      failed(checkPairs(check, "contracting", lhs, adaptor.getLhsContract(), rhs, adaptor.getRhsContract())))
+      failed(
+          check.checkDims(lhsNamed, lhsType.getRank(), "batching and contracting dims of lhs")) ||
+      failed(
+          check.checkDims(rhsNamed, rhsType.getRank(), "batching and contracting dims of rhs")) ||
+      failed(
+          checkPairs(check, "batching", lhs, adaptor.getLhsBatch(), rhs, adaptor.getRhsBatch())) ||
+      failed(checkPairs(check, "contracting", lhs, adaptor.getLhsContract(), rhs,
+                        adaptor.getRhsContract())))
     return failure();
   SmallVector<int64_t> shape;
   for (int64_t dim : adaptor.getLhsBatch())
@@ -94,22 +100,22 @@ double DotGeneralOp::getMatmulFlops() {
 
 /// The shape of the slices that `indices` picks from `operand`: what `gather`
 /// gives and `scatter` takes as updates.
-static FailureOr<SmallVector<int64_t>> inferPicked(const OpChecker &check, Value operand, Value indices,
-                                                   ArrayRef<int64_t> dims) {
+static FailureOr<SmallVector<int64_t>> inferPicked(const OpChecker &check, Value operand,
+                                                   Value indices, ArrayRef<int64_t> dims) {
   RankedTensorType type = tensorType(operand), indexType = tensorType(indices);
   if (failed(check.checkDims(dims, type.getRank(), "dims")))
     return failure();
   if (indexType.getRank() == 0 || indexType.getShape().back() != int64_t(dims.size()))
-    return check.error() << "the last dimension of indices " << describe(indexType) << " must have size "
-                         << dims.size() << ", one index per entry of dims " << describe(dims)
-                         << note(indices, "indices");
+    return check.error() << "the last dimension of indices " << describe(indexType)
+                         << " must have size " << dims.size() << ", one index per entry of dims "
+                         << describe(dims) << note(indices, "indices");
   SmallVector<int64_t> shape(indexType.getShape().drop_back());
   appendOthers(shape, type, dims);
   return shape;
 }
 
-LogicalResult GatherOp::inferReturnTypes(MLIRContext *, std::optional<Location> location, Adaptor adaptor,
-                                         SmallVectorImpl<Type> &inferred) {
+LogicalResult GatherOp::inferReturnTypes(MLIRContext *, std::optional<Location> location,
+                                         Adaptor adaptor, SmallVectorImpl<Type> &inferred) {
   OpChecker check(location, getOperationName());
   RankedTensorType type = tensorType(adaptor.getOperand());
   auto shape = inferPicked(check, adaptor.getOperand(), adaptor.getIndices(), adaptor.getDims());
@@ -118,14 +124,14 @@ LogicalResult GatherOp::inferReturnTypes(MLIRContext *, std::optional<Location> 
   RankedTensorType result = type.clone(*shape);
   for (int64_t dim : adaptor.getDims())
     if (type.getDimSize(dim) == 0 && result.getNumElements() != 0)
-      return check.error() << "dimension " << dim << " of operand " << describe(type) << " has nothing to pick from"
-                           << note(adaptor.getOperand(), "operand");
+      return check.error() << "dimension " << dim << " of operand " << describe(type)
+                           << " has nothing to pick from" << note(adaptor.getOperand(), "operand");
   inferred.push_back(result);
   return success();
 }
 
-LogicalResult ScatterOp::inferReturnTypes(MLIRContext *, std::optional<Location> location, Adaptor adaptor,
-                                          SmallVectorImpl<Type> &inferred) {
+LogicalResult ScatterOp::inferReturnTypes(MLIRContext *, std::optional<Location> location,
+                                          Adaptor adaptor, SmallVectorImpl<Type> &inferred) {
   OpChecker check(location, getOperationName());
   RankedTensorType type = tensorType(adaptor.getOperand());
   if (adaptor.getKind() == ScatterKind::add && type.getElementType().isInteger(1))
@@ -133,9 +139,11 @@ LogicalResult ScatterOp::inferReturnTypes(MLIRContext *, std::optional<Location>
                          << note(adaptor.getOperand(), "operand");
   auto shape = inferPicked(check, adaptor.getOperand(), adaptor.getIndices(), adaptor.getDims());
   if (failed(shape) ||
-      failed(check.checkSameElementType(adaptor.getOperand(), "operand", adaptor.getUpdates(), "updates")) ||
+      failed(check.checkSameElementType(adaptor.getOperand(), "operand", adaptor.getUpdates(),
+                                        "updates")) ||
       failed(check.checkShape(adaptor.getUpdates(), "updates", *shape,
-                              "the dimensions of indices but the last, then those of the operand that are not in dims")))
+                              "the dimensions of indices but the last, then those of the operand "
+                              "that are not in dims")))
     return failure();
   inferred.push_back(type);
   return success();

@@ -49,8 +49,7 @@ MINIGPTC_VJP(ReduceOp) {
     gradients[0] = productVjp(b, getOperand(), cotangents[0], getDims());
     return success();
   case ReduceKind::any:
-  case ReduceKind::all:
-    return success(); // i1: never asked for
+  case ReduceKind::all: return success(); // i1: never asked for
   }
   return success();
 }

@@ -7,7 +7,9 @@ using namespace mlir;
 using namespace minigptc::graph;
 
 /// Bits of an integer's magnitude: i32 has 31, ui32 has 32, i1 has 1.
-static unsigned magnitudeBits(IntegerType type) { return type.getWidth() - (isUnsigned(type) ? 0 : 1); }
+static unsigned magnitudeBits(IntegerType type) {
+  return type.getWidth() - (isUnsigned(type) ? 0 : 1);
+}
 
 /// True if every value of `from` is a value of `to`.
 static bool isExact(Type from, Type to) {
@@ -99,7 +101,8 @@ OpFoldResult ConvertOp::fold(FoldAdaptor adaptor) {
   auto inner = getOperand().getDefiningOp<ConvertOp>();
   if (!inner)
     return nullptr;
-  Type from = inner.getOperand().getType().getElementType(), middle = inner.getType().getElementType();
+  Type from = inner.getOperand().getType().getElementType(),
+       middle = inner.getType().getElementType();
   if (!canSkip(from, middle, getType().getElementType()))
     return nullptr;
   setOperand(inner.getOperand());

@@ -27,13 +27,15 @@ std::string minigptc::graph::describe(Type type) {
   return text;
 }
 
-OpChecker::OpChecker(Operation *op) : location(op->getLoc()), opName(op->getName().getStringRef()) {}
+OpChecker::OpChecker(Operation *op)
+    : location(op->getLoc()), opName(op->getName().getStringRef()) {}
 
 LogicalResult OpChecker::checkDims(ArrayRef<int64_t> dims, int64_t rank, StringRef what) const {
   llvm::SmallBitVector seen(rank);
   for (int64_t dim : dims) {
     if (dim < 0 || dim >= rank)
-      return error() << what << " " << describe(dims) << " holds " << dim << ", which is not in [0, " << rank << ")";
+      return error() << what << " " << describe(dims) << " holds " << dim
+                     << ", which is not in [0, " << rank << ")";
     if (seen.test(dim))
       return error() << what << " " << describe(dims) << " holds " << dim << " twice";
     seen.set(dim);
@@ -41,7 +43,8 @@ LogicalResult OpChecker::checkDims(ArrayRef<int64_t> dims, int64_t rank, StringR
   return success();
 }
 
-LogicalResult OpChecker::checkOnePerDim(ArrayRef<int64_t> list, int64_t rank, StringRef what) const {
+LogicalResult OpChecker::checkOnePerDim(ArrayRef<int64_t> list, int64_t rank,
+                                        StringRef what) const {
   if (int64_t(list.size()) == rank)
     return success();
   return error() << what << " has " << list.size() << " entries for a tensor of rank " << rank;
@@ -53,23 +56,27 @@ LogicalResult OpChecker::checkScalar(Value value, StringRef name) const {
   return error() << name << " " << describe(value) << " must be a scalar" << note(value, name);
 }
 
-LogicalResult OpChecker::checkSameElementType(Value a, StringRef nameA, Value b, StringRef nameB) const {
+LogicalResult OpChecker::checkSameElementType(Value a, StringRef nameA, Value b,
+                                              StringRef nameB) const {
   if (getElementTypeOrSelf(a.getType()) == getElementTypeOrSelf(b.getType()))
     return success();
   return error() << nameA << " " << describe(a) << " and " << nameB << " " << describe(b)
-                 << " have different element types; convert one of them" << note(a, nameA) << note(b, nameB);
+                 << " have different element types; convert one of them" << note(a, nameA)
+                 << note(b, nameB);
 }
 
-LogicalResult OpChecker::checkShape(Value value, StringRef name, ArrayRef<int64_t> expected, StringRef why) const {
+LogicalResult OpChecker::checkShape(Value value, StringRef name, ArrayRef<int64_t> expected,
+                                    StringRef why) const {
   if (cast<RankedTensorType>(value.getType()).getShape() == expected)
     return success();
-  return error() << name << " " << describe(value) << " must have the shape " << describe(expected) << ", " << why
-                 << note(value, name);
+  return error() << name << " " << describe(value) << " must have the shape " << describe(expected)
+                 << ", " << why << note(value, name);
 }
 
-LogicalResult OpChecker::checkRank(Value value, StringRef name, int64_t rank, StringRef layout) const {
+LogicalResult OpChecker::checkRank(Value value, StringRef name, int64_t rank,
+                                   StringRef layout) const {
   if (cast<RankedTensorType>(value.getType()).getRank() == rank)
     return success();
-  return error() << name << " " << describe(value) << " must have " << rank << " dimensions, " << layout
-                 << note(value, name);
+  return error() << name << " " << describe(value) << " must have " << rank << " dimensions, "
+                 << layout << note(value, name);
 }

@@ -50,22 +50,19 @@ public:
     *diagnostic << "'" << opName << "' op ";
   }
 
-  template <typename T>
-  OpError &operator<<(T &&part) {
+  template <typename T> OpError &operator<<(T &&part) {
     if (diagnostic)
       *diagnostic << std::forward<T>(part);
     return *this;
   }
   OpError &operator<<(ValueNote &&part) {
     if (diagnostic)
-      diagnostic->attachNote(part.value.getLoc()) << part.name << " " << describe(part.value) << " is defined here";
+      diagnostic->attachNote(part.value.getLoc())
+          << part.name << " " << describe(part.value) << " is defined here";
     return *this;
   }
   operator llvm::LogicalResult() const { return llvm::failure(); }
-  template <typename T>
-  operator llvm::FailureOr<T>() const {
-    return llvm::failure();
-  }
+  template <typename T> operator llvm::FailureOr<T>() const { return llvm::failure(); }
 
 private:
   std::optional<mlir::InFlightDiagnostic> diagnostic;
@@ -74,21 +71,25 @@ private:
 /// What one op's inference or verifier checks with: gives errors in its name.
 class OpChecker {
 public:
-  OpChecker(std::optional<mlir::Location> location, llvm::StringRef opName) : location(location), opName(opName) {}
+  OpChecker(std::optional<mlir::Location> location, llvm::StringRef opName)
+      : location(location), opName(opName) {}
   explicit OpChecker(mlir::Operation *op);
 
   OpError error() const { return OpError(location, opName); }
 
   /// Fails unless every entry is in [0, rank) and no entry is there twice.
-  llvm::LogicalResult checkDims(llvm::ArrayRef<int64_t> dims, int64_t rank, llvm::StringRef what) const;
+  llvm::LogicalResult checkDims(llvm::ArrayRef<int64_t> dims, int64_t rank,
+                                llvm::StringRef what) const;
   /// Fails unless the lists have one entry per dimension.
-  llvm::LogicalResult checkOnePerDim(llvm::ArrayRef<int64_t> list, int64_t rank, llvm::StringRef what) const;
+  llvm::LogicalResult checkOnePerDim(llvm::ArrayRef<int64_t> list, int64_t rank,
+                                     llvm::StringRef what) const;
   llvm::LogicalResult checkScalar(mlir::Value value, llvm::StringRef name) const;
   llvm::LogicalResult checkSameElementType(mlir::Value a, llvm::StringRef nameA, mlir::Value b,
                                            llvm::StringRef nameB) const;
-  llvm::LogicalResult checkShape(mlir::Value value, llvm::StringRef name, llvm::ArrayRef<int64_t> expected,
-                                 llvm::StringRef why) const;
-  llvm::LogicalResult checkRank(mlir::Value value, llvm::StringRef name, int64_t rank, llvm::StringRef layout) const;
+  llvm::LogicalResult checkShape(mlir::Value value, llvm::StringRef name,
+                                 llvm::ArrayRef<int64_t> expected, llvm::StringRef why) const;
+  llvm::LogicalResult checkRank(mlir::Value value, llvm::StringRef name, int64_t rank,
+                                llvm::StringRef layout) const;
 
 private:
   std::optional<mlir::Location> location;

@@ -7,12 +7,14 @@ using namespace minigptc::graph;
 
 /// Operand names of the elementwise ops, by their number.
 static StringRef operandName(size_t count, size_t index) {
-  static constexpr StringLiteral one[] = {"operand"}, two[] = {"lhs", "rhs"}, three[] = {"low", "operand", "high"};
+  static constexpr StringLiteral one[] = {"operand"}, two[] = {"lhs", "rhs"},
+                                 three[] = {"low", "operand", "high"};
   return count == 1 ? one[index] : count == 2 ? two[index] : three[index];
 }
 
 /// Fails unless the operands named have equal shapes and element types.
-static LogicalResult checkSame(const OpChecker &check, Value a, StringRef nameA, Value b, StringRef nameB) {
+static LogicalResult checkSame(const OpChecker &check, Value a, StringRef nameA, Value b,
+                               StringRef nameB) {
   if (a.getType() == b.getType())
     return success();
   if (failed(check.checkSameElementType(a, nameA, b, nameB)))
@@ -21,12 +23,14 @@ static LogicalResult checkSame(const OpChecker &check, Value a, StringRef nameA,
                        << " have different shapes" << note(a, nameA) << note(b, nameB);
 }
 
-LogicalResult minigptc::graph::detail::inferSameTypes(std::optional<Location> location, StringRef opName,
-                                                      ValueRange operands, SmallVectorImpl<Type> &inferred) {
+LogicalResult minigptc::graph::detail::inferSameTypes(std::optional<Location> location,
+                                                      StringRef opName, ValueRange operands,
+                                                      SmallVectorImpl<Type> &inferred) {
   OpChecker check(location, opName);
   size_t count = operands.size();
   for (size_t i = 1; i < count; ++i)
-    if (failed(checkSame(check, operands[0], operandName(count, 0), operands[i], operandName(count, i))))
+    if (failed(checkSame(check, operands[0], operandName(count, 0), operands[i],
+                         operandName(count, i))))
       return failure();
   inferred.push_back(operands[0].getType());
   return success();
@@ -38,8 +42,8 @@ static Type predicateLike(Value value) {
   return type.clone(IntegerType::get(type.getContext(), 1));
 }
 
-LogicalResult CompareOp::inferReturnTypes(MLIRContext *, std::optional<Location> location, Adaptor adaptor,
-                                          SmallVectorImpl<Type> &inferred) {
+LogicalResult CompareOp::inferReturnTypes(MLIRContext *, std::optional<Location> location,
+                                          Adaptor adaptor, SmallVectorImpl<Type> &inferred) {
   OpChecker check(location, getOperationName());
   if (failed(checkSame(check, adaptor.getLhs(), "lhs", adaptor.getRhs(), "rhs")))
     return failure();
@@ -53,15 +57,16 @@ LogicalResult IsFiniteOp::inferReturnTypes(MLIRContext *, std::optional<Location
   return success();
 }
 
-LogicalResult SelectOp::inferReturnTypes(MLIRContext *, std::optional<Location> location, Adaptor adaptor,
-                                         SmallVectorImpl<Type> &inferred) {
+LogicalResult SelectOp::inferReturnTypes(MLIRContext *, std::optional<Location> location,
+                                         Adaptor adaptor, SmallVectorImpl<Type> &inferred) {
   OpChecker check(location, getOperationName());
   if (failed(checkSame(check, adaptor.getOnTrue(), "onTrue", adaptor.getOnFalse(), "onFalse")))
     return failure();
   auto pred = cast<RankedTensorType>(adaptor.getPred().getType());
   auto branch = cast<RankedTensorType>(adaptor.getOnTrue().getType());
   if (pred.getRank() != 0 && pred.getShape() != branch.getShape())
-    return check.error() << "pred " << describe(pred) << " must be a scalar or have the branches' shape "
+    return check.error() << "pred " << describe(pred)
+                         << " must be a scalar or have the branches' shape "
                          << describe(branch.getShape()) << note(adaptor.getPred(), "pred");
   inferred.push_back(branch);
   return success();
@@ -72,6 +77,6 @@ LogicalResult BitcastConvertOp::verify() {
   unsigned fromWidth = from.getIntOrFloatBitWidth(), toWidth = to.getIntOrFloatBitWidth();
   if (fromWidth == toWidth)
     return success();
-  return OpChecker(*this).error() << from << " has " << fromWidth << " bits and " << to << " has " << toWidth
-                                  << note(getOperand(), "operand");
+  return OpChecker(*this).error() << from << " has " << fromWidth << " bits and " << to << " has "
+                                  << toWidth << note(getOperand(), "operand");
 }

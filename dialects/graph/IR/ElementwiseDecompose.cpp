@@ -29,7 +29,8 @@ SmallVector<Value> GeluOp::decompose(OpBuilder &builder) {
   Value bend; // erf or tanh: 2Φ(x) - 1
   if (getApproximate()) {
     Value cube = b.multiply(b.square(x), x);
-    bend = b.make<TanhOp>(b.multiply(b.add(x, b.multiply(cube, 0.044715)), std::sqrt(2 / std::numbers::pi)));
+    bend = b.make<TanhOp>(
+        b.multiply(b.add(x, b.multiply(cube, 0.044715)), std::sqrt(2 / std::numbers::pi)));
   } else {
     bend = b.make<ErfOp>(b.multiply(x, 1 / std::numbers::sqrt2));
   }

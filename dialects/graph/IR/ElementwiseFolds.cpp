@@ -7,7 +7,8 @@ using namespace mlir;
 using namespace minigptc::graph;
 
 using FloatBinary = llvm::function_ref<std::optional<APFloat>(const APFloat &, const APFloat &)>;
-using IntBinary = llvm::function_ref<std::optional<APInt>(const APInt &, const APInt &, bool isUnsigned)>;
+using IntBinary =
+    llvm::function_ref<std::optional<APInt>(const APInt &, const APInt &, bool isUnsigned)>;
 
 /// Folds two constants of one type element by element.
 static Attribute foldBinary(Attribute lhs, Attribute rhs, FloatBinary onFloats, IntBinary onInts) {
@@ -24,7 +25,8 @@ static Attribute foldBinary(Attribute lhs, Attribute rhs, FloatBinary onFloats, 
   }
   ConstantElements<APInt> x(a), y(b);
   bool asUnsigned = isUnsigned(type.getElementType());
-  return buildElements<APInt>(type, splat, [&](int64_t i) { return onInts(x[i], y[i], asUnsigned); });
+  return buildElements<APInt>(type, splat,
+                              [&](int64_t i) { return onInts(x[i], y[i], asUnsigned); });
 }
 
 /// A result is kept unless it is NaN, whose payload is the hardware's choice.
@@ -40,7 +42,8 @@ OpFoldResult AddOp::fold(FoldAdaptor adaptor) {
   if (isSplatOf(adaptor.getLhs(), isFloat ? -0.0 : 0.0))
     return getRhs();
   return foldBinary(
-      adaptor.getLhs(), adaptor.getRhs(), [](const APFloat &x, const APFloat &y) { return unlessNan(x + y); },
+      adaptor.getLhs(), adaptor.getRhs(),
+      [](const APFloat &x, const APFloat &y) { return unlessNan(x + y); },
       [](const APInt &x, const APInt &y, bool) { return std::optional(x + y); });
 }
 
@@ -50,7 +53,8 @@ OpFoldResult SubtractOp::fold(FoldAdaptor adaptor) {
   if (getLhs() == getRhs() && isa<IntegerType>(elementType(getLhs())))
     return getSplatAttr(getType(), 0);
   return foldBinary(
-      adaptor.getLhs(), adaptor.getRhs(), [](const APFloat &x, const APFloat &y) { return unlessNan(x - y); },
+      adaptor.getLhs(), adaptor.getRhs(),
+      [](const APFloat &x, const APFloat &y) { return unlessNan(x - y); },
       [](const APInt &x, const APInt &y, bool) { return std::optional(x - y); });
 }
 
@@ -67,7 +71,8 @@ OpFoldResult MultiplyOp::fold(FoldAdaptor adaptor) {
       return adaptor.getLhs();
   }
   return foldBinary(
-      adaptor.getLhs(), adaptor.getRhs(), [](const APFloat &x, const APFloat &y) { return unlessNan(x * y); },
+      adaptor.getLhs(), adaptor.getRhs(),
+      [](const APFloat &x, const APFloat &y) { return unlessNan(x * y); },
       [](const APInt &x, const APInt &y, bool) { return std::optional(x * y); });
 }
 
@@ -158,10 +163,12 @@ OpFoldResult NegateOp::fold(FoldAdaptor adaptor) {
     return nullptr;
   if (isa<FloatType>(constant.getElementType())) {
     ConstantElements<APFloat> x(constant);
-    return buildElements<APFloat>(getType(), constant.isSplat(), [&](int64_t i) { return std::optional(-x[i]); });
+    return buildElements<APFloat>(getType(), constant.isSplat(),
+                                  [&](int64_t i) { return std::optional(-x[i]); });
   }
   ConstantElements<APInt> x(constant);
-  return buildElements<APInt>(getType(), constant.isSplat(), [&](int64_t i) { return std::optional(-x[i]); });
+  return buildElements<APInt>(getType(), constant.isSplat(),
+                              [&](int64_t i) { return std::optional(-x[i]); });
 }
 
 OpFoldResult NotOp::fold(FoldAdaptor adaptor) {
@@ -171,23 +178,18 @@ OpFoldResult NotOp::fold(FoldAdaptor adaptor) {
   if (!constant)
     return nullptr;
   ConstantElements<APInt> x(constant);
-  return buildElements<APInt>(getType(), constant.isSplat(), [&](int64_t i) { return std::optional(~x[i]); });
+  return buildElements<APInt>(getType(), constant.isSplat(),
+                              [&](int64_t i) { return std::optional(~x[i]); });
 }
 
 static bool holds(CompareDirection direction, bool less, bool equal, bool greater) {
   switch (direction) {
-  case CompareDirection::EQ:
-    return equal;
-  case CompareDirection::NE:
-    return !equal;
-  case CompareDirection::LT:
-    return less;
-  case CompareDirection::LE:
-    return less || equal;
-  case CompareDirection::GT:
-    return greater;
-  case CompareDirection::GE:
-    return greater || equal;
+  case CompareDirection::EQ: return equal;
+  case CompareDirection::NE: return !equal;
+  case CompareDirection::LT: return less;
+  case CompareDirection::LE: return less || equal;
+  case CompareDirection::GT: return greater;
+  case CompareDirection::GE: return greater || equal;
   }
   llvm_unreachable("all directions handled");
 }
@@ -205,8 +207,9 @@ OpFoldResult CompareOp::fold(FoldAdaptor adaptor) {
     ConstantElements<APFloat> x(a), y(b);
     return buildElements<APInt>(getType(), splat, [&](int64_t i) {
       APFloat::cmpResult order = x[i].compare(y[i]);
-      return std::optional(APInt(1, holds(direction, order == APFloat::cmpLessThan, order == APFloat::cmpEqual,
-                                          order == APFloat::cmpGreaterThan)));
+      return std::optional(
+          APInt(1, holds(direction, order == APFloat::cmpLessThan, order == APFloat::cmpEqual,
+                         order == APFloat::cmpGreaterThan)));
     });
   }
   ConstantElements<APInt> x(a), y(b);

@@ -32,6 +32,7 @@ bool minigptc::graph::isSplatOf(Attribute attribute, double value) {
     return !inexact && number->bitwiseIsEqual(expected);
   }
   if (std::optional<APInt> number = getIntSplat(attribute))
-    return *number == APInt(number->getBitWidth(), uint64_t(int64_t(value)), /*isSigned=*/true, /*implicitTrunc=*/true);
+    return *number == APInt(number->getBitWidth(), uint64_t(int64_t(value)), /*isSigned=*/true,
+                            /*implicitTrunc=*/true);
   return false;
 }

@@ -22,12 +22,15 @@ inline constexpr int64_t kMaxFoldedElements = 1024;
 /// A constant that may be folded: dense, not empty, and a splat or small.
 inline mlir::DenseElementsAttr getFoldable(mlir::Attribute attribute) {
   auto dense = llvm::dyn_cast_or_null<mlir::DenseElementsAttr>(attribute);
-  if (!dense || dense.getNumElements() == 0 || (!dense.isSplat() && dense.getNumElements() > kMaxFoldedElements))
+  if (!dense || dense.getNumElements() == 0 ||
+      (!dense.isSplat() && dense.getNumElements() > kMaxFoldedElements))
     return nullptr;
   return dense;
 }
 
-inline bool isUnsigned(mlir::Type elementType) { return elementType.isUnsignedInteger() || elementType.isInteger(1); }
+inline bool isUnsigned(mlir::Type elementType) {
+  return elementType.isUnsignedInteger() || elementType.isInteger(1);
+}
 
 /// The one value of a splat of floats or of integers.
 std::optional<llvm::APFloat> getFloatSplat(mlir::Attribute attribute);
@@ -52,8 +55,7 @@ mlir::Attribute buildElements(mlir::RankedTensorType type, bool splat, Compute c
 }
 
 /// Elements of a foldable constant by position (a splat answers any position).
-template <typename Number>
-class ConstantElements {
+template <typename Number> class ConstantElements {
 public:
   explicit ConstantElements(mlir::DenseElementsAttr attribute) {
     if (attribute.isSplat())

@@ -23,7 +23,8 @@ void GraphDialect::initialize() {
       >();
 }
 
-Operation *GraphDialect::materializeConstant(OpBuilder &builder, Attribute value, Type type, Location loc) {
+Operation *GraphDialect::materializeConstant(OpBuilder &builder, Attribute value, Type type,
+                                             Location loc) {
   auto elements = dyn_cast<ElementsAttr>(value);
   if (!elements || elements.getType() != type)
     return nullptr;
@@ -32,7 +33,8 @@ Operation *GraphDialect::materializeConstant(OpBuilder &builder, Attribute value
 
 bool minigptc::graph::isKeyType(Type type) {
   auto tensor = dyn_cast<RankedTensorType>(type);
-  return tensor && tensor.getShape() == ArrayRef<int64_t>{2} && tensor.getElementType().isUnsignedInteger(32);
+  return tensor && tensor.getShape() == ArrayRef<int64_t>{2} &&
+         tensor.getElementType().isUnsignedInteger(32);
 }
 
 RankedTensorType minigptc::graph::getKeyType(MLIRContext *context) {
@@ -62,7 +64,8 @@ static ParseResult parseKeyword(OpAsmParser &parser, EnumAttr &attribute) {
     return failure();
   std::optional<Enum> value = symbolizeEnum<Enum>(word);
   if (!value) {
-    InFlightDiagnostic error = parser.emitError(place) << "unknown word '" << word << "'; there are";
+    InFlightDiagnostic error = parser.emitError(place)
+                               << "unknown word '" << word << "'; there are";
     for (uint32_t i = 0; !stringifyEnum(Enum(i)).empty(); ++i)
       error << (i ? ", " : " ") << stringifyEnum(Enum(i));
     return error;

@@ -30,7 +30,8 @@ inline constexpr uint32_t kFoldTag = 0x464F4C44;
 /// Four random words for a key and a counter.
 constexpr Counter philox(Key key, Counter counter) {
   for (int round = 0; round < kRounds; ++round) {
-    uint64_t product0 = uint64_t(kMultiplier0) * counter[0], product1 = uint64_t(kMultiplier1) * counter[2];
+    uint64_t product0 = uint64_t(kMultiplier0) * counter[0],
+             product1 = uint64_t(kMultiplier1) * counter[2];
     counter = {uint32_t(product1 >> 32) ^ counter[1] ^ key[0], uint32_t(product1),
                uint32_t(product0 >> 32) ^ counter[3] ^ key[1], uint32_t(product0)};
     key = {key[0] + kWeyl0, key[1] + kWeyl1};
@@ -51,7 +52,8 @@ constexpr Key foldIn(Key key, uint64_t data) {
 }
 
 // Known answers of the authors' Random123 distribution.
-static_assert(philox({0, 0}, {0, 0, 0, 0}) == Counter{0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8});
+static_assert(philox({0, 0}, {0, 0, 0, 0}) ==
+              Counter{0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8});
 static_assert(philox({0xffffffff, 0xffffffff}, {0xffffffff, 0xffffffff, 0xffffffff, 0xffffffff}) ==
               Counter{0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd});
 static_assert(philox({0xa4093822, 0x299f31d0}, {0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344}) ==

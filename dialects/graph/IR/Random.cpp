@@ -19,10 +19,11 @@ LogicalResult RandomBitsOp::verify() {
   int64_t elements = 1;
   for (int64_t i = 0; i < type.getRank(); ++i) {
     if (global[i] < type.getDimSize(i))
-      return check.error() << "block " << describe(type) << " is larger than the global shape " << describe(global)
-                           << " in dimension " << i;
+      return check.error() << "block " << describe(type) << " is larger than the global shape "
+                           << describe(global) << " in dimension " << i;
     if (llvm::MulOverflow(elements, global[i], elements))
-      return check.error() << "the global shape " << describe(global) << " has more than 2^63 elements";
+      return check.error() << "the global shape " << describe(global)
+                           << " has more than 2^63 elements";
   }
   return success();
 }
@@ -31,5 +32,6 @@ LogicalResult RandomTruncatedNormalOp::verify() {
   double low = getLow().convertToDouble(), high = getHigh().convertToDouble();
   if (low < high)
     return success();
-  return OpChecker(*this).error() << "low " << std::to_string(low) << " must be less than high " << std::to_string(high);
+  return OpChecker(*this).error() << "low " << std::to_string(low) << " must be less than high "
+                                  << std::to_string(high);
 }

@@ -30,10 +30,12 @@ static Value polynomial(GraphBuilder &b, Value w, ArrayRef<double> coefficients)
 /// erf⁻¹ in f32: the two polynomials of Giles, "Approximating the erfinv
 /// function" (2010), for the centre and the tails.
 static Value inverseErf(GraphBuilder &b, Value x) {
-  static constexpr double centre[] = {2.81022636e-08, 3.43273939e-07,  -3.5233877e-06, -4.39150654e-06, 0.00021858087,
-                                      -0.00125372503, -0.00417768164, 0.246640727,    1.50140941};
-  static constexpr double tail[] = {-0.000200214257, 0.000100950558, 0.00134934322, -0.00367342844, 0.00573950773,
-                                    -0.0076224613,   0.00943887047,  1.00167406,    2.83297682};
+  static constexpr double centre[] = {2.81022636e-08,  3.43273939e-07, -3.5233877e-06,
+                                      -4.39150654e-06, 0.00021858087,  -0.00125372503,
+                                      -0.00417768164,  0.246640727,    1.50140941};
+  static constexpr double tail[] = {-0.000200214257, 0.000100950558, 0.00134934322,
+                                    -0.00367342844,  0.00573950773,  -0.0076224613,
+                                    0.00943887047,   1.00167406,     2.83297682};
   Value w = b.negate(b.make<LogOp>(b.multiply(b.subtract(1, x), b.add(x, 1))));
   Value inCentre = polynomial(b, b.subtract(w, 2.5), centre);
   Value inTail = polynomial(b, b.subtract(b.make<SqrtOp>(w), 3), tail);
@@ -49,7 +51,8 @@ SmallVector<Value> RandomUniformOp::decompose(OpBuilder &builder) {
 SmallVector<Value> RandomNormalOp::decompose(OpBuilder &builder) {
   GraphBuilder b(builder, getLoc());
   Value uniform = drawOpenUniform(b, getKey(), getType().getShape());
-  Value normal = b.multiply(inverseErf(b, b.subtract(b.multiply(uniform, 2), 1)), std::numbers::sqrt2);
+  Value normal =
+      b.multiply(inverseErf(b, b.subtract(b.multiply(uniform, 2), 1)), std::numbers::sqrt2);
   return {b.convert(normal, getType().getElementType())};
 }
 

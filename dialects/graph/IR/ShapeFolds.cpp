@@ -97,7 +97,8 @@ OpFoldResult SliceOp::fold(FoldAdaptor adaptor) {
     return nullptr;
   SmallVector<int64_t> start, limit, strides;
   for (auto [outerStart, outerLimit, outerStride, innerStart, innerLimit, innerStride] :
-       llvm::zip_equal(getStart(), getLimit(), getStrides(), inner.getStart(), inner.getLimit(), inner.getStrides())) {
+       llvm::zip_equal(getStart(), getLimit(), getStrides(), inner.getStart(), inner.getLimit(),
+                       inner.getStrides())) {
     start.push_back(std::min(innerStart + outerStart * innerStride, innerLimit));
     limit.push_back(std::min(innerStart + outerLimit * innerStride, innerLimit));
     strides.push_back(innerStride * outerStride);
@@ -114,19 +115,24 @@ OpFoldResult ConcatenateOp::fold(FoldAdaptor adaptor) {
     return getInputs().front();
   Attribute first = adaptor.getInputs().front();
   bool same = llvm::all_of(adaptor.getInputs(), [&](Attribute input) {
-    auto a = dyn_cast_or_null<DenseElementsAttr>(first), b = dyn_cast_or_null<DenseElementsAttr>(input);
-    return a && b && a.isSplat() && b.isSplat() && a.getSplatValue<Attribute>() == b.getSplatValue<Attribute>();
+    auto a = dyn_cast_or_null<DenseElementsAttr>(first),
+         b = dyn_cast_or_null<DenseElementsAttr>(input);
+    return a && b && a.isSplat() && b.isSplat() &&
+           a.getSplatValue<Attribute>() == b.getSplatValue<Attribute>();
   });
   return same ? resizeSplat(first, getType()) : nullptr;
 }
 
 OpFoldResult PadOp::fold(FoldAdaptor adaptor) {
-  auto allZero = [](ArrayRef<int64_t> list) { return llvm::all_of(list, [](int64_t n) { return n == 0; }); };
+  auto allZero = [](ArrayRef<int64_t> list) {
+    return llvm::all_of(list, [](int64_t n) { return n == 0; });
+  };
   if (allZero(getLow()) && allZero(getHigh()) && getOperand().getType() == getType())
     return getOperand();
   auto operand = dyn_cast_or_null<DenseElementsAttr>(adaptor.getOperand());
   auto value = dyn_cast_or_null<DenseElementsAttr>(adaptor.getValue());
-  if (operand && value && operand.isSplat() && operand.getSplatValue<Attribute>() == value.getSplatValue<Attribute>())
+  if (operand && value && operand.isSplat() &&
+      operand.getSplatValue<Attribute>() == value.getSplatValue<Attribute>())
     return resizeSplat(operand, getType());
   return nullptr;
 }

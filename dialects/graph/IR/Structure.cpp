@@ -6,7 +6,8 @@ using namespace mlir;
 using namespace minigptc::graph;
 
 /// The function called, or an error at the call.
-static FailureOr<func::FuncOp> lookupCallee(Operation *op, FlatSymbolRefAttr callee, SymbolTableCollection &tables) {
+static FailureOr<func::FuncOp> lookupCallee(Operation *op, FlatSymbolRefAttr callee,
+                                            SymbolTableCollection &tables) {
   auto function = tables.lookupNearestSymbolFrom<func::FuncOp>(op, callee);
   if (!function)
     return op->emitOpError() << "calls " << callee << ", but there is no such function";
@@ -14,8 +15,8 @@ static FailureOr<func::FuncOp> lookupCallee(Operation *op, FlatSymbolRefAttr cal
 }
 
 /// Fails unless `given` are the types `expected` by the function.
-static LogicalResult checkTypes(Operation *op, func::FuncOp function, StringRef what, TypeRange given,
-                                TypeRange expected) {
+static LogicalResult checkTypes(Operation *op, func::FuncOp function, StringRef what,
+                                TypeRange given, TypeRange expected) {
   auto fail = [&](auto &&...parts) -> LogicalResult {
     InFlightDiagnostic error = op->emitOpError();
     (error << ... << parts);
@@ -23,11 +24,12 @@ static LogicalResult checkTypes(Operation *op, func::FuncOp function, StringRef 
     return error;
   };
   if (given.size() != expected.size())
-    return fail("has ", given.size(), " ", what, "s, but @", function.getSymName(), " asks for ", expected.size());
+    return fail("has ", given.size(), " ", what, "s, but @", function.getSymName(), " asks for ",
+                expected.size());
   for (size_t i = 0; i < given.size(); ++i)
     if (given[i] != expected[i])
-      return fail(what, " ", i, " is ", describe(given[i]), ", but @", function.getSymName(), " asks for ",
-                  describe(expected[i]));
+      return fail(what, " ", i, " is ", describe(given[i]), ", but @", function.getSymName(),
+                  " asks for ", describe(expected[i]));
   return success();
 }
 
@@ -37,7 +39,8 @@ LogicalResult VjpOp::verifySymbolUses(SymbolTableCollection &tables) {
     return failure();
   FunctionType type = function->getFunctionType();
   if (failed(checkTypes(*this, *function, "input", getInputs().getTypes(), type.getInputs())) ||
-      failed(checkTypes(*this, *function, "cotangent", getCotangents().getTypes(), type.getResults())) ||
+      failed(checkTypes(*this, *function, "cotangent", getCotangents().getTypes(),
+                        type.getResults())) ||
       failed(OpChecker(*this).checkDims(getWrt(), type.getNumInputs(), "wrt")))
     return failure();
   SmallVector<Type> outputs(type.getResults());
@@ -61,13 +64,17 @@ LogicalResult HostCallOp::verifySymbolUses(SymbolTableCollection &tables) {
   };
   if (!(*function)->hasAttr(attr::kHost))
     return fail("calls @" + function->getSymName() + ", which is not marked " + attr::kHost);
-  auto isF64Scalar = [](Type type) { return type == RankedTensorType::get({}, Float64Type::get(type.getContext())); };
-  if (!llvm::all_of(function->getArgumentTypes(), isF64Scalar) || !llvm::all_of(function->getResultTypes(), isF64Scalar))
+  auto isF64Scalar = [](Type type) {
+    return type == RankedTensorType::get({}, Float64Type::get(type.getContext()));
+  };
+  if (!llvm::all_of(function->getArgumentTypes(), isF64Scalar) ||
+      !llvm::all_of(function->getResultTypes(), isF64Scalar))
     return fail("calls @" + function->getSymName() + ", which is not of f64 scalars only");
-  if (getInputs().size() != function->getNumArguments() || getOutputs().size() != function->getNumResults())
-    return fail("has " + Twine(getInputs().size()) + " inputs and " + Twine(getOutputs().size()) + " outputs, but @" +
-                function->getSymName() + " has " + Twine(function->getNumArguments()) + " and " +
-                Twine(function->getNumResults()));
+  if (getInputs().size() != function->getNumArguments() ||
+      getOutputs().size() != function->getNumResults())
+    return fail("has " + Twine(getInputs().size()) + " inputs and " + Twine(getOutputs().size()) +
+                " outputs, but @" + function->getSymName() + " has " +
+                Twine(function->getNumArguments()) + " and " + Twine(function->getNumResults()));
   OpChecker check(*this);
   for (Value value : getInputs())
     if (failed(check.checkScalar(value, "input")))
@@ -82,11 +89,12 @@ LogicalResult FusionOp::verify() {
   Block &body = getBody().front();
   auto same = [&](TypeRange inside, TypeRange outside, StringRef what) -> LogicalResult {
     if (inside.size() != outside.size())
-      return emitOpError() << "has " << outside.size() << " " << what << "s, but its region has " << inside.size();
+      return emitOpError() << "has " << outside.size() << " " << what << "s, but its region has "
+                           << inside.size();
     for (size_t i = 0; i < inside.size(); ++i)
       if (inside[i] != outside[i])
-        return emitOpError() << what << " " << i << " is " << describe(outside[i]) << ", but in its region "
-                             << describe(inside[i]);
+        return emitOpError() << what << " " << i << " is " << describe(outside[i])
+                             << ", but in its region " << describe(inside[i]);
     return success();
   };
   auto yield = dyn_cast<YieldOp>(body.back());
@@ -97,7 +105,8 @@ LogicalResult FusionOp::verify() {
     return failure();
   for (Operation &op : body.without_terminator())
     if (!isa<FusibleOp>(op)) {
-      InFlightDiagnostic error = emitOpError() << "holds '" << op.getName() << "', which cannot be fused";
+      InFlightDiagnostic error = emitOpError()
+                                 << "holds '" << op.getName() << "', which cannot be fused";
       error.attachNote(op.getLoc()) << "the op is here";
       return error;
     }

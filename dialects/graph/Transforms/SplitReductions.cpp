@@ -92,18 +92,12 @@ std::optional<Cut> planCut(ArrayRef<int64_t> shape, ArrayRef<int64_t> dims) {
 
 Value combine(OpBuilder &builder, Location loc, ReduceKind kind, Value a, Value b) {
   switch (kind) {
-  case ReduceKind::sum:
-    return AddOp::create(builder, loc, a.getType(), a, b);
-  case ReduceKind::prod:
-    return MultiplyOp::create(builder, loc, a.getType(), a, b);
-  case ReduceKind::max:
-    return MaximumOp::create(builder, loc, a.getType(), a, b);
-  case ReduceKind::min:
-    return MinimumOp::create(builder, loc, a.getType(), a, b);
-  case ReduceKind::any:
-    return OrOp::create(builder, loc, a.getType(), a, b);
-  case ReduceKind::all:
-    return AndOp::create(builder, loc, a.getType(), a, b);
+  case ReduceKind::sum: return AddOp::create(builder, loc, a.getType(), a, b);
+  case ReduceKind::prod: return MultiplyOp::create(builder, loc, a.getType(), a, b);
+  case ReduceKind::max: return MaximumOp::create(builder, loc, a.getType(), a, b);
+  case ReduceKind::min: return MinimumOp::create(builder, loc, a.getType(), a, b);
+  case ReduceKind::any: return OrOp::create(builder, loc, a.getType(), a, b);
+  case ReduceKind::all: return AndOp::create(builder, loc, a.getType(), a, b);
   }
   llvm_unreachable("all kinds are listed");
 }

@@ -7,9 +7,13 @@ using namespace minigptc;
 
 namespace {
 
-Array vector(std::vector<float> values) { return Array::fromSpan<float>({int64_t(values.size())}, values); }
+Array vector(std::vector<float> values) {
+  return Array::fromSpan<float>({int64_t(values.size())}, values);
+}
 
-std::vector<float> valuesOf(const Array &array) { return {array.span<float>().begin(), array.span<float>().end()}; }
+std::vector<float> valuesOf(const Array &array) {
+  return {array.span<float>().begin(), array.span<float>().end()};
+}
 
 /// Options that collect the messages.
 JitOptions logged(std::vector<std::string> &messages) {
@@ -30,7 +34,12 @@ TEST_CASE("a jitted function runs") {
 TEST_CASE("a call compiles again for another shape, type or static value, and says why") {
   std::vector<std::string> messages;
   int traced = 0;
-  auto f = jit([&](Value x, int factor) { ++traced; return x * factor; }, logged(messages));
+  auto f = jit(
+      [&](Value x, int factor) {
+        ++traced;
+        return x * factor;
+      },
+      logged(messages));
   CHECK(valuesOf(f(vector({1, 2}), 3)) == std::vector<float>{3, 6});
   CHECK(valuesOf(f(vector({5, 7}), 3)) == std::vector<float>{15, 21});
   CHECK(traced == 1);
@@ -62,10 +71,13 @@ TEST_CASE("donated arguments give their memory to the results") {
   CHECK(valuesOf(out["state"]["w"]) == std::vector<float>{2, 4, 6});
   CHECK(out["state"]["w"].leaf().data() == before);
   ArrayTree kept = out["state"], again = f(out["state"]);
-  CHECK(valuesOf(kept["w"]) == std::vector<float>{2, 4, 6}); // another reference: copied, not overwritten
+  // There is another reference to the state: it is copied, not overwritten.
+  CHECK(valuesOf(kept["w"]) == std::vector<float>{2, 4, 6});
 }
 
 TEST_CASE("mistakes are found at the first call, at their line") {
+  int line = __LINE__ + 1;
   auto f = jit([](Value x) { return matmul(x, zeros({5, 5})); });
-  CHECK_THROWS_WITH(f(vector({1, 2})), Catch::Contains("test/compiler/jit/JitTest.cpp:" + std::to_string(__LINE__ - 1)));
+  CHECK_THROWS_WITH(f(vector({1, 2})),
+                    Catch::Contains("test/compiler/jit/JitTest.cpp:" + std::to_string(line)));
 }

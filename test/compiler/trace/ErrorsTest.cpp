@@ -37,28 +37,41 @@ std::string here(int line) { return "test/compiler/trace/ErrorsTest.cpp:" + std:
   } while (false)
 
 TEST_CASE("shape mismatches") {
-  CHECK_ERROR([](Value x, Value n) { return x + reshape(x, {3, 2}); }, "f32[2,3] and f32[3,2] do not broadcast");
-  CHECK_ERROR([](Value x, Value n) { return matmul(x, x); }, "inner sizes 3 and 2 differ (f32[2,3] times f32[2,3])");
+  CHECK_ERROR([](Value x, Value n) { return x + reshape(x, {3, 2}); },
+              "f32[2,3] and f32[3,2] do not broadcast");
+  CHECK_ERROR([](Value x, Value n) { return matmul(x, x); },
+              "inner sizes 3 and 2 differ (f32[2,3] times f32[2,3])");
   CHECK_ERROR([](Value x, Value n) { return reshape(x, {4, -1}); }, "f32[2,3] has 6 elements");
   CHECK_ERROR([](Value x, Value n) { return sum(x, {2}); }, "no dimension 2");
   CHECK_ERROR([](Value x, Value n) { return x[5]; }, "index 5 is outside dimension 0");
-  CHECK_ERROR([](Value x, Value n) { return concatenate({x, reshape(x, {3, 2})}, 0); }, "concatenate");
+  CHECK_ERROR([](Value x, Value n) { return concatenate({x, reshape(x, {3, 2})}, 0); },
+              "concatenate");
   CHECK_ERROR([](Value x, Value n) { return layerNorm(x, zeros({4}), zeros({4})); }, "layer_norm");
-  CHECK_ERROR([](Value x, Value n) { return attention(x, x, x); }, "not [batch, positions, heads, size]");
+  CHECK_ERROR([](Value x, Value n) { return attention(x, x, x); },
+              "not [batch, positions, heads, size]");
 }
 
 TEST_CASE("element types never mix") {
   CHECK_ERROR([](Value x, Value n) { return x * n; }, "element types f32 and i32 differ");
   CHECK_ERROR([](Value x, Value n) { return x * n; }, "convert(x, f32)");
   CHECK_ERROR([](Value x, Value n) { return n + 0.5; }, "meets i32[3]");
-  CHECK_ERROR([](Value x, Value n) { return matmul(x, n); }, "element types of f32[2,3] and i32[3] differ");
+  CHECK_ERROR([](Value x, Value n) { return matmul(x, n); },
+              "element types of f32[2,3] and i32[3] differ");
   CHECK_ERROR([](Value x, Value n) { return select(x, x, x); }, "not i1");
   CHECK_ERROR([](Value x, Value n) { return exp(n); }, "exponential");
 }
 
 TEST_CASE("trees") {
-  CHECK_ERROR(([](Value x, Value n) { Tree t{{"a", x}}; return t["b"]; }), "no entry 'b' in this tree; it has 'a'");
-  CHECK_ERROR(([](Value x, Value n) { Tree t{{"a", x}, {"b", n}}; return exp(t); }), "2 entries where a single tensor");
+  CHECK_ERROR(([](Value x, Value n) {
+                Tree t{{"a", x}};
+                return t["b"];
+              }),
+              "no entry 'b' in this tree; it has 'a'");
+  CHECK_ERROR(([](Value x, Value n) {
+                Tree t{{"a", x}, {"b", n}};
+                return exp(t);
+              }),
+              "2 entries where a single tensor");
 }
 
 TEST_CASE("a tensor is no bool") {
@@ -69,11 +82,28 @@ TEST_CASE("a tensor is no bool") {
 
 TEST_CASE("a value of another trace") {
   Value leaked;
-  trace({{"g", [&](Value x) { leaked = x; return x; }, {TensorSpec(f32, {2})}}});
+  trace({{"g",
+          [&](Value x) {
+            leaked = x;
+            return x;
+          },
+          {TensorSpec(f32, {2})}}});
   CHECK_ERROR(([&](Value x, Value n) { return leaked + 1; }), "belongs to another trace");
-  CHECK_ERROR(([&](Value x, Value n) { Value inner; grad([&](Value y) { inner = y; return sum(y); })(x); return inner + 1; }),
+  CHECK_ERROR(([&](Value x, Value n) {
+                Value inner;
+                grad([&](Value y) {
+                  inner = y;
+                  return sum(y);
+                })(x);
+                return inner + 1;
+              }),
               "belongs to another trace");
-  CHECK_ERROR([](Value x, Value n) { Value none; return none + 1; }, "never assigned");
+  CHECK_ERROR(
+      [](Value x, Value n) {
+        Value none;
+        return none + 1;
+      },
+      "never assigned");
   Value outside(1, nullptr, std::make_shared<const TensorType>());
   CHECK_THROWS_WITH(outside + 1, Catch::Contains("no function is being traced"));
 }
@@ -82,13 +112,18 @@ TEST_CASE("a parameter captured as a constant") {
   CHECK_ERROR(([](Value x, Value n) { return grad([&](Value y) { return sum(x * y); })(x); }),
               "a parameter is captured as a constant");
   Array table = Array::fromSpan<float>({2}, std::vector<float>{1, 2});
-  CHECK_ERROR(([&](Value x, Value n) { return x[0] + table; }), "an Array (f32[2]) is captured as a constant");
+  CHECK_ERROR(([&](Value x, Value n) { return x[0] + table; }),
+              "an Array (f32[2]) is captured as a constant");
 }
 
 TEST_CASE("gradients") {
-  CHECK_ERROR(([](Value x, Value n) { return grad([](Value y) { return y; })(x); }), "returns f32[2,3], not a float scalar");
-  CHECK_ERROR(([](Value x, Value n) { return grad([](Value k) { return sum(k); })(n); }), "only floats have gradients");
-  CHECK_ERROR(([](Value x, Value n) { return grad([](Value y) { return sum(y); }, {.argnums = {1}})(x); }), "no argument 1");
+  CHECK_ERROR(([](Value x, Value n) { return grad([](Value y) { return y; })(x); }),
+              "returns f32[2,3], not a float scalar");
+  CHECK_ERROR(([](Value x, Value n) { return grad([](Value k) { return sum(k); })(n); }),
+              "only floats have gradients");
+  CHECK_ERROR(
+      ([](Value x, Value n) { return grad([](Value y) { return sum(y); }, {.argnums = {1}})(x); }),
+      "no argument 1");
 }
 
 namespace {
@@ -102,20 +137,26 @@ struct Outer : nn::Module {
 TEST_CASE("modules") {
   nn::Linear linear(3, 4);
   CHECK_ERROR(([&](Value x, Value n) { return linear(x); }), "outside a module's forward");
-  CHECK_ERROR(([&](Value x, Value n) { return linear.apply(Tree{{"weight", n}}, x); }), "the module declares f32[3,4]");
+  CHECK_ERROR(([&](Value x, Value n) { return linear.apply(Tree{{"weight", n}}, x); }),
+              "the module declares f32[3,4]");
   Outer outer;
   TraceError error = errorOf([&](Value x, Value n) { return outer.apply(outer.init(Key(0)), x); });
   CHECK_THAT(error.what(), Catch::Contains("no submodule of 'Outer'"));
-  CHECK_THROWS_WITH(nn::MultiHeadAttention(8, {.heads = 3}), Catch::Contains("3 heads do not divide the size 8"));
-  CHECK_THROWS_WITH(nn::MultiHeadAttention(6, {.heads = 2, .ropeTheta = 1e4}), Catch::Contains("even head size"));
+  CHECK_THROWS_WITH(nn::MultiHeadAttention(8, {.heads = 3}),
+                    Catch::Contains("3 heads do not divide the size 8"));
+  CHECK_THROWS_WITH(nn::MultiHeadAttention(6, {.heads = 2, .ropeTheta = 1e4}),
+                    Catch::Contains("even head size"));
 }
 
 TEST_CASE("programs") {
   auto f = [](Value x) { return Tree{{"y", x}}; };
   TensorSpec spec(f32, {2});
-  CHECK_THROWS_WITH(trace({{"f", f, {}}}), Catch::Contains("has 1 parameters, 0 arguments are described"));
+  CHECK_THROWS_WITH(trace({{"f", f, {}}}),
+                    Catch::Contains("has 1 parameters, 0 arguments are described"));
   CHECK_THROWS_WITH(trace({{"f", f, {spec}}, {"f", f, {spec}}}), Catch::Contains("named 'f'"));
-  CHECK_THROWS_WITH(trace({{"f", f, {{"x", spec}}, {.donate = {"x"}}}}), Catch::Contains("no result has this path"));
-  CHECK_THROWS_WITH(trace({{"f", f, {{"x", spec}}, {.donate = {"z"}}}}), Catch::Contains("no argument 'z' to donate"));
+  CHECK_THROWS_WITH(trace({{"f", f, {{"x", spec}}, {.donate = {"x"}}}}),
+                    Catch::Contains("no result has this path"));
+  CHECK_THROWS_WITH(trace({{"f", f, {{"x", spec}}, {.donate = {"z"}}}}),
+                    Catch::Contains("no argument 'z' to donate"));
   CHECK_THROWS_WITH(optim::warmupCosine(1, 0, 10, 10), Catch::Contains("must be longer"));
 }

@@ -39,12 +39,15 @@ Program traceNet(int depth) {
   Net net(depth);
   auto init = [&](Key key) { return net.init(key); };
   auto step = [&](Tree params, Value x, Key key) {
-    auto loss = [&](Tree p) { return mean(net.apply(p, x, {.streams = {{"dropout", key}}, .training = true})); };
+    auto loss = [&](Tree p) {
+      return mean(net.apply(p, x, {.streams = {{"dropout", key}}, .training = true}));
+    };
     return grad(loss)(params);
   };
   SpecTree spec = evalShape(init, {{"key", keySpec()}});
-  return trace({{"init", init, {{"key", keySpec()}}},
-                {"step", step, {{"params", spec}, {"x", TensorSpec(f32, {2, 8})}, {"key", keySpec()}}}});
+  return trace(
+      {{"init", init, {{"key", keySpec()}}},
+       {"step", step, {{"params", spec}, {"x", TensorSpec(f32, {2, 8})}, {"key", keySpec()}}}});
 }
 
 size_t count(const std::string &text, const std::string &part) {
@@ -74,13 +77,17 @@ TEST_CASE("tracing is deterministic") { CHECK(traceNet(3).print() == traceNet(3)
 
 TEST_CASE("what a function uses from outside becomes its argument") {
   auto f = [](Value x, Value y) {
-    return callFunction("inner", [&]() -> Tree { return callFunction("innermost", [&]() -> Tree { return x * y; }); });
+    return callFunction("inner", [&]() -> Tree {
+      return callFunction("innermost", [&]() -> Tree { return x * y; });
+    });
   };
   Program program = trace({{"f", f, {TensorSpec(f32, {2}), TensorSpec(f32, {2})}}});
   std::string text = program.print();
   CHECK(count(bodyOf(text, "inner"), "%arg1: tensor<2xf32>") == 1);
   ProgramRunner runner;
-  auto results = runner.run(program, "f", {{"arg0", runner.tensor("2xf32", {2, 3})}, {"arg1", runner.tensor("2xf32", {5, 7})}});
+  auto results = runner.run(
+      program, "f",
+      {{"arg0", runner.tensor("2xf32", {2, 3})}, {"arg1", runner.tensor("2xf32", {5, 7})}});
   CHECK(results.at("result").getFloat(1) == 21);
 }
 
@@ -116,7 +123,9 @@ TEST_CASE("dropout differs by layer and by step, and is off outside of training"
   Program program = trace({{"f", f, {{"x", TensorSpec(f32, {256})}, {"key", keySpec()}}}});
   ProgramRunner runner;
   auto run = [&](double seed) {
-    return runner.run(program, "f", {{"x", runner.tensor("256xf32", {1})}, {"key", runner.tensor("2xui32", {seed, 0})}});
+    return runner.run(
+        program, "f",
+        {{"x", runner.tensor("256xf32", {1})}, {"key", runner.tensor("2xui32", {seed, 0})}});
   };
   auto differ = [](const Tensor &a, const Tensor &b) {
     int64_t different = 0;
@@ -139,15 +148,20 @@ TEST_CASE("dropout differs by layer and by step, and is off outside of training"
 TEST_CASE("dropout without a key says so") {
   nn::Dropout drop(0.1);
   auto f = [&](Value x) { return drop.apply(Tree(), x, {.training = true}); };
-  CHECK_THROWS_WITH(trace({{"f", f, {TensorSpec(f32, {2})}}}), Catch::Contains("no key for the stream 'dropout'"));
+  CHECK_THROWS_WITH(trace({{"f", f, {TensorSpec(f32, {2})}}}),
+                    Catch::Contains("no key for the stream 'dropout'"));
 }
 
 TEST_CASE("ops carry the user's line, library code a chain to it") {
   nn::Linear linear(2, 2);
   int line = __LINE__ + 1;
   auto f = [&](Tree params, Value x) { return exp(linear.apply(params, x)); };
-  Program program = trace({{"f", f, {{"params", {{"weight", TensorSpec(f32, {2, 2})}}}, {"x", TensorSpec(f32, {1, 2})}}}});
-  std::string text = program.print(), here = "\"test/compiler/trace/FunctionsTest.cpp\":" + std::to_string(line);
+  Program program = trace(
+      {{"f",
+        f,
+        {{"params", {{"weight", TensorSpec(f32, {2, 2})}}}, {"x", TensorSpec(f32, {1, 2})}}}});
+  std::string text = program.print(),
+              here = "\"test/compiler/trace/FunctionsTest.cpp\":" + std::to_string(line);
   CHECK(count(text, here) > 0);
   CHECK(std::regex_search(text, std::regex("\"compiler/nn/Layers.cpp\":[0-9]+")));
   CHECK(count(text, "callsite(") > 0);
@@ -155,16 +169,24 @@ TEST_CASE("ops carry the user's line, library code a chain to it") {
 }
 
 TEST_CASE("names, donation and index bounds of an entry") {
-  auto step = [](Tree state, Value ids) { return Tree{{"loss", sum(state["w"])}, {"state", {{"w", state["w"] + 1}}}}; };
+  auto step = [](Tree state, Value ids) {
+    return Tree{{"loss", sum(state["w"])}, {"state", {{"w", state["w"] + 1}}}};
+  };
   SECTION("named arguments") {
-    Program program = trace({{"step", step, {{"state", {{"w", TensorSpec(f32, {2})}}}, {"ids", TensorSpec(i32, {3})}},
-                              {.donate = {"state"}, .indexBounds = {{"ids", 7}}}}});
+    Program program =
+        trace({{"step",
+                step,
+                {{"state", {{"w", TensorSpec(f32, {2})}}}, {"ids", TensorSpec(i32, {3})}},
+                {.donate = {"state"}, .indexBounds = {{"ids", 7}}}}});
     std::string text = program.print();
     CHECK(count(text, "graph.donate = 1 : i64, graph.name = \"state.w\"") == 1);
     CHECK(count(text, "graph.index_bound = 7 : i64, graph.name = \"ids\"") == 1);
   }
   SECTION("an unnamed argument is named after the donated result") {
-    Program program = trace({{"step", step, {SpecTree{{"w", TensorSpec(f32, {2})}}, TensorSpec(i32, {3})}, {.donate = {"state"}}}});
+    Program program = trace({{"step",
+                              step,
+                              {SpecTree{{"w", TensorSpec(f32, {2})}}, TensorSpec(i32, {3})},
+                              {.donate = {"state"}}}});
     CHECK(program.function("step").inputs[0].name == "state");
     CHECK(program.function("step").inputs[1].name == "arg1");
   }
@@ -179,15 +201,18 @@ TEST_CASE("gradients, vjp and checkpoint in the program") {
     auto withAux = [&](Value a) { return Tree{{"value", sum(a * a)}, {"aux", a + y}}; };
     auto [out, g] = valueAndGrad(withAux, {.hasAux = true})(x);
     Tree again = checkpoint([&](Value a) { return sin(a) * y; }, Remat::dots)(x);
-    return Tree{{"both", both}, {"pulled", pulled}, {"aux", out["aux"]}, {"g", g}, {"again", again}};
+    return Tree{
+        {"both", both}, {"pulled", pulled}, {"aux", out["aux"]}, {"g", g}, {"again", again}};
   };
   Program program = trace({{"f", f, {TensorSpec(f32, {2}), TensorSpec(f32, {2})}}});
   std::string text = program.print();
   CHECK(count(text, "graph.vjp @") == 3);
   CHECK(count(text, "graph.remat = #graph.remat<dots>") == 1);
   ProgramRunner runner;
-  auto results = runner.run(program, "f", {{"arg0", runner.tensor("2xf32", {2, 3})}, {"arg1", runner.tensor("2xf32", {5, 7})}},
-                            "graph-autodiff");
+  auto results = runner.run(
+      program, "f",
+      {{"arg0", runner.tensor("2xf32", {2, 3})}, {"arg1", runner.tensor("2xf32", {5, 7})}},
+      "graph-autodiff");
   CHECK(results["both.0"].getFloat(1) == 7);
   CHECK(results["both.1"].getFloat(1) == 3);
   CHECK(results["pulled.0"].getFloat(0) == 10);

@@ -12,7 +12,8 @@ using namespace minigptc::test;
 namespace {
 
 /// The function's one result for x = 0, 1, 2, …, as doubles.
-template <typename F> std::vector<double> eval(F fn, TensorType type, TensorType *resultType = nullptr) {
+template <typename F>
+std::vector<double> eval(F fn, TensorType type, TensorType *resultType = nullptr) {
   Program program = trace({{"f", fn, {{"x", TensorSpec(type)}}}});
   ProgramRunner runner;
   std::string text;
@@ -22,7 +23,8 @@ template <typename F> std::vector<double> eval(F fn, TensorType type, TensorType
   for (int64_t i = 0; i < type.numElements(); ++i)
     values.push_back(double(i));
   std::string element(nameOf(type.dtype));
-  Tensor result = runner.run(program, "f", {{"x", runner.tensor(text + element, values)}}).at("result");
+  Tensor result =
+      runner.run(program, "f", {{"x", runner.tensor(text + element, values)}}).at("result");
   std::vector<double> out;
   bool isFloat = mlir::isa<mlir::FloatType>(result.getType().getElementType());
   for (int64_t i = 0; i < result.getNumElements(); ++i)
@@ -45,16 +47,25 @@ TEST_CASE("numbers take the tensor's type and broadcast") {
   CHECK(type.dtype == i32);
   CHECK(eval([](Value x) { return x > 1; }, vec3, &type) == Doubles{0, 0, 1});
   CHECK(type.dtype == i1);
-  CHECK(eval([](Value x) { x += 1; x *= x; return x; }, vec3) == Doubles{1, 4, 9});
+  CHECK(eval(
+            [](Value x) {
+              x += 1;
+              x *= x;
+              return x;
+            },
+            vec3) == Doubles{1, 4, 9});
 }
 
 TEST_CASE("shapes broadcast as in NumPy") {
   TensorType type;
-  CHECK(eval([](Value x) { return x + reshape(arange(2, f32), {2, 1}); }, mat23, &type) == Doubles{0, 1, 2, 4, 5, 6});
-  CHECK(eval([](Value x) { return reshape(x, {3, 1}) * x; }, vec3, &type) == Doubles{0, 0, 0, 0, 1, 2, 0, 2, 4});
+  CHECK(eval([](Value x) { return x + reshape(arange(2, f32), {2, 1}); }, mat23, &type) ==
+        Doubles{0, 1, 2, 4, 5, 6});
+  CHECK(eval([](Value x) { return reshape(x, {3, 1}) * x; }, vec3, &type) ==
+        Doubles{0, 0, 0, 0, 1, 2, 0, 2, 4});
   CHECK(type == TensorType{f32, {3, 3}});
   CHECK(eval([](Value x) { return select(x > 1, x, -1); }, vec3) == Doubles{-1, -1, 2});
-  CHECK(eval([](Value x) { return select(arange(2) == 1, reshape(x, {3, 1}), 7); }, vec3) == Doubles{7, 0, 7, 1, 7, 2});
+  CHECK(eval([](Value x) { return select(arange(2) == 1, reshape(x, {3, 1}), 7); }, vec3) ==
+        Doubles{7, 0, 7, 1, 7, 2});
 }
 
 TEST_CASE("indices and slices") {
@@ -70,15 +81,18 @@ TEST_CASE("indices and slices") {
 TEST_CASE("shape functions") {
   TensorType type;
   CHECK(eval([](Value x) { return transpose(x); }, mat23) == Doubles{0, 3, 1, 4, 2, 5});
-  CHECK(eval([](Value x) { return reshape(x, {3, -1}); }, mat23, &type) == Doubles{0, 1, 2, 3, 4, 5});
+  CHECK(eval([](Value x) { return reshape(x, {3, -1}); }, mat23, &type) ==
+        Doubles{0, 1, 2, 3, 4, 5});
   CHECK(type == TensorType{f32, {3, 2}});
-  CHECK(eval([](Value x) { return concatenate({x, x + 10}, -1); }, vec3) == Doubles{0, 1, 2, 10, 11, 12});
+  CHECK(eval([](Value x) { return concatenate({x, x + 10}, -1); }, vec3) ==
+        Doubles{0, 1, 2, 10, 11, 12});
   CHECK(eval([](Value x) { return stack({x, x + 10}, 1); }, vec3) == Doubles{0, 10, 1, 11, 2, 12});
   CHECK(eval([](Value x) { return pad(x, {1}, {0}, 9); }, vec3) == Doubles{9, 0, 1, 2});
   CHECK(eval([](Value x) { return squeeze(expandDims(x, 0)); }, vec3) == Doubles{0, 1, 2});
   CHECK(eval([](Value x) { return take(x, arange(1) + 2, 1); }, mat23, &type) == Doubles{2, 5});
   CHECK(type == TensorType{f32, {2, 1}});
-  CHECK(eval([](Value x) { return oneHot(convert(x, i32), 3); }, vec3) == Doubles{1, 0, 0, 0, 1, 0, 0, 0, 1});
+  CHECK(eval([](Value x) { return oneHot(convert(x, i32), 3); }, vec3) ==
+        Doubles{1, 0, 0, 0, 1, 0, 0, 0, 1});
   CHECK(eval([](Value x) { return dynamicSlice(x, {1, 1}, {1, 2}); }, mat23) == Doubles{4, 5});
 }
 
@@ -99,7 +113,8 @@ TEST_CASE("products") {
   CHECK(eval([](Value x) { return matmul(x, transpose(x)); }, mat23) == Doubles{5, 14, 14, 50});
   CHECK(eval([](Value x) { return matmul(x[0], x[1]); }, mat23, &type) == Doubles{14});
   CHECK(type == TensorType{f32, {}});
-  CHECK(eval([](Value x) { return matmul(reshape(x, {2, 1, 3}), reshape(x, {2, 3, 1})); }, mat23) == Doubles{5, 50});
+  CHECK(eval([](Value x) { return matmul(reshape(x, {2, 1, 3}), reshape(x, {2, 3, 1})); }, mat23) ==
+        Doubles{5, 50});
   CHECK(eval([](Value x) { return einsum("ij,kj->ki", x, x); }, mat23) == Doubles{5, 14, 14, 50});
   CHECK(eval([](Value x) { return einsum("ij,ij->i", x, x); }, mat23) == Doubles{5, 50});
 }

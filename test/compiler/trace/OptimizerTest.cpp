@@ -23,12 +23,17 @@ public:
     SpecTree state = evalShape(init, {{"params", paramSpec}});
     auto step = [&](Tree params, Tree state, Value loss) {
       auto next = optimizer.guardedUpdate(loss, params, state, params);
-      return Tree{{"params", next.params}, {"state", next.state}, {"norm", next.gradNorm},
-                  {"rate", next.learningRate}, {"finite", next.finite}};
+      return Tree{{"params", next.params},
+                  {"state", next.state},
+                  {"norm", next.gradNorm},
+                  {"rate", next.learningRate},
+                  {"finite", next.finite}};
     };
-    program = trace({{"init", init, {{"params", paramSpec}}},
-                     {"step", step, {{"params", paramSpec}, {"state", state}, {"loss", TensorSpec(f32, {})}}}});
-    values = {{"params.w", runner.tensor("2x2xf32", {1, -2, 3, 0})}, {"params.bias", runner.tensor("2xf32", {0.5, 0})}};
+    program = trace(
+        {{"init", init, {{"params", paramSpec}}},
+         {"step", step, {{"params", paramSpec}, {"state", state}, {"loss", TensorSpec(f32, {})}}}});
+    values = {{"params.w", runner.tensor("2x2xf32", {1, -2, 3, 0})},
+              {"params.bias", runner.tensor("2xf32", {0.5, 0})}};
     for (auto &[name, value] : runner.run(program, "init", values))
       values["state." + name] = value;
   }
@@ -52,14 +57,16 @@ const double norm = std::sqrt(1 + 4 + 9 + 0.25);
 } // namespace
 
 TEST_CASE("adamw, step by step") {
-  Trainer trainer(optim::adamw({.learningRate = 0.1, .beta1 = 0.9, .beta2 = 0.99, .weightDecay = 0.01}));
+  Trainer trainer(
+      optim::adamw({.learningRate = 0.1, .beta1 = 0.9, .beta2 = 0.99, .weightDecay = 0.01}));
   double p = 3, m = 0, v = 0;
   for (int t = 1; t <= 3; ++t) {
     Tensors out = trainer.step();
     double g = p;
     m = 0.9 * m + 0.1 * g;
     v = 0.99 * v + 0.01 * g * g;
-    p -= 0.1 * (m / (1 - std::pow(0.9, t)) / (std::sqrt(v / (1 - std::pow(0.99, t))) + 1e-8) + 0.01 * p);
+    p -= 0.1 *
+         (m / (1 - std::pow(0.9, t)) / (std::sqrt(v / (1 - std::pow(0.99, t))) + 1e-8) + 0.01 * p);
     CHECK(trainer.values["params.w"].getFloat(2) == Approx(p).epsilon(1e-5));
     CHECK(trainer.values["state.count"].getInt(0) == t);
     CHECK(out["rate"].getFloat(0) == Approx(0.1));
@@ -71,7 +78,8 @@ TEST_CASE("decay on matrices only") {
   CHECK_FALSE(optim::decaysMatrices("ln.scale", {2}));
   CHECK_FALSE(optim::decaysMatrices("query.bias", {2, 2}));
   CHECK_FALSE(optim::decaysMatrices("token_embeddings.weight", {2, 2}));
-  Trainer all(optim::adamw({.weightDecay = 0.5})), matrices(optim::adamw({.weightDecay = 0.5, .decays = optim::decaysMatrices}));
+  Trainer all(optim::adamw({.weightDecay = 0.5})),
+      matrices(optim::adamw({.weightDecay = 0.5, .decays = optim::decaysMatrices}));
   all.step();
   matrices.step();
   CHECK(all.values["params.w"].getFloat(2) == matrices.values["params.w"].getFloat(2));
@@ -87,7 +95,9 @@ TEST_CASE("sgd with momentum") {
 }
 
 TEST_CASE("clipping in the step") {
-  auto with = [](double limit) { return optim::chain({optim::clipByGlobalNorm(limit), optim::sgd({.learningRate = 1})}); };
+  auto with = [](double limit) {
+    return optim::chain({optim::clipByGlobalNorm(limit), optim::sgd({.learningRate = 1})});
+  };
   Trainer loose(with(100)), tight(with(1));
   CHECK(loose.step()["norm"].getFloat(0) == Approx(norm));
   CHECK(loose.values["params.w"].getFloat(2) == 0); // p - p

@@ -1,8 +1,8 @@
 // The conformance suite: what every registered driver must do. Drivers without a device
 // on this machine are left out, with a message.
+#include "runtime/hal/Driver.h"
 #include "runtime/drivers/Builtin.h"
 #include "runtime/hal/Communicator.h"
-#include "runtime/hal/Driver.h"
 #include "test/runtime/support/TestProgram.h"
 
 #include <catch2/catch.hpp>
@@ -77,8 +77,10 @@ TEST_CASE("cts: kernels run over all items, in order") {
     CHECK(code->kernels() == 2);
     auto queue = require(device.createQueue());
     constexpr int64_t count = 10007;
-    auto a = upload(device, numbers(count)), two = upload(device, {2}), out = upload(device, std::vector<float>(count));
-    void *scale[] = {a->data(), two->data(), out->data()}, *add[] = {out->data(), a->data(), out->data()};
+    auto a = upload(device, numbers(count)), two = upload(device, {2}),
+         out = upload(device, std::vector<float>(count));
+    void *scale[] = {a->data(), two->data(), out->data()},
+         *add[] = {out->data(), a->data(), out->data()};
     for (int64_t grain : {int64_t(1), int64_t(64), count, 10 * count}) {
       REQUIRE(queue->launch(*code, {0, scale, count, grain}).ok());
       REQUIRE(queue->launch(*code, {1, add, count, grain}).ok());
@@ -123,7 +125,8 @@ TEST_CASE("cts: matrix products in batches, added to what is there") {
     p.rhs = {1, 3, {0}};
     p.out = {2, 1, {4}};
     p.beta = 1;
-    auto a = upload(device, numbers(12)), b = upload(device, {1, 0, 0, 0, 1, 1}), c = upload(device, std::vector<float>(8, 100));
+    auto a = upload(device, numbers(12)), b = upload(device, {1, 0, 0, 0, 1, 1}),
+         c = upload(device, std::vector<float>(8, 100));
     REQUIRE(queue->gemm(p, a->data(), b->data(), c->data()).ok());
     REQUIRE(queue->synchronize().ok());
     CHECK(download(device, *c) == std::vector<float>{100, 103, 103, 109, 106, 115, 109, 121});
@@ -135,7 +138,8 @@ TEST_CASE("cts: matrix products in batches, added to what is there") {
 TEST_CASE("cts: events mark points, also for another queue") {
   onEachDevice([](Device &device) {
     auto first = require(device.createQueue()), second = require(device.createQueue());
-    auto a = upload(device, numbers(100)), b = upload(device, std::vector<float>(100)), c = upload(device, std::vector<float>(100));
+    auto a = upload(device, numbers(100)), b = upload(device, std::vector<float>(100)),
+         c = upload(device, std::vector<float>(100));
     REQUIRE(first->copy(b->data(), a->data(), 400).ok());
     auto event = require(first->record());
     REQUIRE(second->waitFor(*event).ok());

@@ -86,9 +86,9 @@ std::unique_ptr<fb::BlockT> stepBlock() {
   block->frame_size = 3 * kBytes;
   for (uint32_t i = 0; i < 7; ++i)
     block->buffers.emplace_back(BufferKind::argument, i, 0, block->arguments[i]);
-  block->buffers.emplace_back(BufferKind::frame, 0, 0, kBytes);          // 7: t
-  block->buffers.emplace_back(BufferKind::frame, 0, kBytes, kBytes);     // 8: p
-  block->buffers.emplace_back(BufferKind::constant, 0, 0, kBytes);       // 9: C
+  block->buffers.emplace_back(BufferKind::frame, 0, 0, kBytes);      // 7: t
+  block->buffers.emplace_back(BufferKind::frame, 0, kBytes, kBytes); // 8: p
+  block->buffers.emplace_back(BufferKind::constant, 0, 0, kBytes);   // 9: C
   add(*block, Opcode::scalars, 0, {1}, {6});
   add(*block, Opcode::launch, 2, {0, 2}, {5});
   add(*block, Opcode::call, 0, {0}, {7}, 2 * kBytes);

@@ -3,7 +3,8 @@
 // A small program with every kind of instruction, to be changed by tests before it is
 // written. Weights w f32[8,8], a count, and indices:
 //
-//   entry step(state.w donated, state.count donated, x i32[4] in [0, 64)) -> state.w, state.count, loss, rate
+//   entry step(state.w donated, state.count donated, x i32[4] in [0, 64))
+//     -> state.w, state.count, loss, rate
 //     scalars:  rate = 1 / (count + 1)
 //     loss   =  Σ w[x[i]]                    (before the update)
 //     call twice @double:  t = w + w, p = t + t  (through its own frame)

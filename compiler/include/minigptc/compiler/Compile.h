@@ -33,12 +33,12 @@ struct CompileError : std::runtime_error {
 
 struct CompileOptions {
   std::string target = "cpu";
-  int threads = 0;              ///< compile kernels with so many; 0: all cores
-  bool verifyEach = false;      ///< verify the IR after each pass
-  std::string cacheDir;         ///< object cache; empty: $XDG_CACHE_HOME/minigptc
+  int threads = 0;         ///< compile kernels with so many; 0: all cores
+  bool verifyEach = false; ///< verify the IR after each pass
+  std::string cacheDir;    ///< object cache; empty: $XDG_CACHE_HOME/minigptc
   bool useCache = true;
-  bool timing = false;          ///< print a report per pass and kernel to stderr
-  std::string printIrAfter;     ///< a pass's flag: print the IR after it to stderr
+  bool timing = false;      ///< print a report per pass and kernel to stderr
+  std::string printIrAfter; ///< a pass's flag: print the IR after it to stderr
 };
 
 struct CompileStats {
@@ -58,7 +58,8 @@ CompiledProgram compile(const Program &program, const CompileOptions &options = 
 /// The IR of a stage, with source locations.
 std::string printStage(const Program &program, Stage stage, const CompileOptions &options = {});
 /// Goes on from the printed IR of any stage.
-CompiledProgram compileText(const std::string &ir, const std::string &fileName, const CompileOptions &options = {});
+CompiledProgram compileText(const std::string &ir, const std::string &fileName,
+                            const CompileOptions &options = {});
 /// The IR of a later stage, from the printed IR of an earlier one.
 std::string printStageOfText(const std::string &ir, const std::string &fileName, Stage stage,
                              const CompileOptions &options = {});

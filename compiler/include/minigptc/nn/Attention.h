@@ -17,9 +17,9 @@ struct AttentionNames {
 
 struct MultiHeadAttentionOptions {
   int64_t heads = 1;
-  int64_t kvHeads = 0;                   ///< key and value heads; 0: as many as heads
-  std::optional<double> ropeTheta = {};  ///< rotary positions 0 … S-1 on q and k
-  int64_t maxPositions = 0;              ///< if positive, more are an error
+  int64_t kvHeads = 0;                  ///< key and value heads; 0: as many as heads
+  std::optional<double> ropeTheta = {}; ///< rotary positions 0 … S-1 on q and k
+  int64_t maxPositions = 0;             ///< if positive, more are an error
   bool causal = true;
   /// Kernels [d, H, d/H] and [H, d/H, d] instead of [d, d].
   bool splitHeads = false;

@@ -26,7 +26,8 @@ struct LinearOptions {
 /// the last dimensions of x are `in`.
 class Linear : public Module {
 public:
-  Linear(int64_t in, int64_t out, LinearOptions options = {}) : Linear(Shape{in}, Shape{out}, std::move(options)) {}
+  Linear(int64_t in, int64_t out, LinearOptions options = {})
+      : Linear(Shape{in}, Shape{out}, std::move(options)) {}
   Linear(Shape in, Shape out, LinearOptions options = {});
   Value forward(Value x) const override;
   std::string kind() const override { return "linear"; }

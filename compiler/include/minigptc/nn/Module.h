@@ -76,14 +76,16 @@ protected:
   /// In forward: a parameter's value.
   Value param(const char *name, std::source_location where = std::source_location::current()) const;
   /// In forward: a new key of a stream.
-  Key key(const std::string &stream, std::source_location where = std::source_location::current()) const;
+  Key key(const std::string &stream,
+          std::source_location where = std::source_location::current()) const;
   /// In forward: whether the call is for training.
   bool isTraining() const;
   /// `apply` with another function of the module than `forward`.
-  Value applyAs(const std::string &name, const Tree &params, const Operand &x, const std::function<Value(Value)> &body,
-                const ApplyOptions &options = {}) const;
+  Value applyAs(const std::string &name, const Tree &params, const Operand &x,
+                const std::function<Value(Value)> &body, const ApplyOptions &options = {}) const;
   /// Calls `body` as `operator()` calls `forward`: for a module's second function.
-  Value invoke(const std::string &name, const Operand &x, const std::function<Value(Value)> &body) const;
+  Value invoke(const std::string &name, const Operand &x,
+               const std::function<Value(Value)> &body) const;
 
 private:
   struct Frame;
@@ -94,7 +96,8 @@ private:
   };
   void collect(const std::string &prefix, std::vector<ParameterInfo> &out) const;
   const Tree *findParameters(const Tree &parent, const Module *child) const;
-  Value run(Frame &frame, const std::string &name, const Operand &x, const std::function<Value(Value)> &body) const;
+  Value run(Frame &frame, const std::string &name, const Operand &x,
+            const std::function<Value(Value)> &body) const;
   static Frame *&top();
 
   std::vector<Declared> params_;

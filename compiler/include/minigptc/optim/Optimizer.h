@@ -4,7 +4,8 @@
 // (clipping) first, one that changes the parameter (adamw, sgd) last. Its state is
 // a tree {"count": i64, "m": {…as the parameters}, "v": {…}}.
 //
-//   auto optimizer = optim::chain({optim::clipByGlobalNorm(1.0), optim::adamw({.learningRate = 1e-3})});
+//   auto optimizer = optim::chain({optim::clipByGlobalNorm(1.0),
+//                                  optim::adamw({.learningRate = 1e-3})});
 //   Tree state = optimizer.init(params);
 //   auto [newParams, newState] = optimizer.update(grads, state, params);
 //
@@ -45,7 +46,9 @@ public:
   virtual bool needsGradNorm() const { return false; }
   /// Scalars of this step, from the number of updates done; f64, on the host. One
   /// named "learning_rate" is reported.
-  virtual std::vector<std::pair<std::string, Value>> hostScalars(const Value &count) const { return {}; }
+  virtual std::vector<std::pair<std::string, Value>> hostScalars(const Value &count) const {
+    return {};
+  }
   virtual void apply(Leaf &leaf, const StepValues &values) const = 0;
 };
 
@@ -67,7 +70,8 @@ public:
                 std::source_location where = std::source_location::current()) const;
   /// As `update`; but if the loss or the gradients' norm is not finite, parameters
   /// and state stay as they are, the count included.
-  GuardedUpdate guardedUpdate(const Value &loss, const Tree &grads, const Tree &state, const Tree &params,
+  GuardedUpdate guardedUpdate(const Value &loss, const Tree &grads, const Tree &state,
+                              const Tree &params,
                               std::source_location where = std::source_location::current()) const;
   const std::vector<std::shared_ptr<const Rule>> &rules() const { return rules_; }
 
@@ -111,7 +115,8 @@ Optimizer sgd(SgdOptions options = {});
 /// √Σ g² over all leaves, in f32.
 Value globalNorm(const Tree &grads, std::source_location where = std::source_location::current());
 /// g · min(1, limit / (norm + 1e-6)): the function, for use outside of a chain.
-Tree clipGradients(const Tree &grads, double limit, std::source_location where = std::source_location::current());
+Tree clipGradients(const Tree &grads, double limit,
+                   std::source_location where = std::source_location::current());
 
 } // namespace minigptc::optim
 

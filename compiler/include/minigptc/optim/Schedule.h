@@ -20,7 +20,8 @@ namespace minigptc::optim {
 class Schedule {
 public:
   Schedule(double rate);
-  explicit Schedule(std::function<Value(const Value &)> function) : function_(std::move(function)) {}
+  explicit Schedule(std::function<Value(const Value &)> function)
+      : function_(std::move(function)) {}
   /// f64 scalar to f64 scalar.
   Value operator()(const Value &updates) const { return function_(updates); }
 

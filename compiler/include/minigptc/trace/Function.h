@@ -32,7 +32,8 @@ template <typename R, typename... A> struct CallableTraits<R (*)(A...)> {
   using Arguments = std::tuple<std::decay_t<A>...>;
   using Result = R;
 };
-template <typename R, typename... A> struct CallableTraits<R(A...)> : CallableTraits<R (*)(A...)> {};
+template <typename R, typename... A>
+struct CallableTraits<R(A...)> : CallableTraits<R (*)(A...)> {};
 template <typename C, typename R, typename... A>
 struct CallableTraits<R (C::*)(A...)> : CallableTraits<R (*)(A...)> {};
 template <typename C, typename R, typename... A>
@@ -47,7 +48,8 @@ inline constexpr bool isTraced =
     std::is_same_v<T, Tree> || std::is_same_v<T, Value> || std::is_same_v<T, Key>;
 
 template <typename T> T fromTree(const Tree &tree) {
-  static_assert(isTraced<T>, "a traced function's parameters are Tree, Value, Key, numbers or strings");
+  static_assert(isTraced<T>,
+                "a traced function's parameters are Tree, Value, Key, numbers or strings");
   if constexpr (std::is_same_v<T, Tree>)
     return tree;
   else
@@ -81,7 +83,8 @@ template <typename F> TreeFunction erase(F f) {
   };
 }
 
-template <typename F> inline constexpr size_t arity = std::tuple_size_v<typename CallableTraits<F>::Arguments>;
+template <typename F>
+inline constexpr size_t arity = std::tuple_size_v<typename CallableTraits<F>::Arguments>;
 
 } // namespace detail
 
@@ -102,9 +105,10 @@ Tree callFunction(const std::string &name, const std::function<Tree()> &body,
 /// Scalars that the host computes in f64 before the step, for values that change
 /// from step to step without recompilation (learning rates). `inputs` are scalar
 /// arguments of the entry function; results come as f32.
-std::vector<Value> hostCall(const std::string &name, const std::vector<Value> &inputs,
-                            const std::function<std::vector<Value>(const std::vector<Value> &)> &body,
-                            std::source_location where = std::source_location::current());
+std::vector<Value>
+hostCall(const std::string &name, const std::vector<Value> &inputs,
+         const std::function<std::vector<Value>(const std::vector<Value> &)> &body,
+         std::source_location where = std::source_location::current());
 
 } // namespace minigptc
 

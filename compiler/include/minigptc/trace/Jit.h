@@ -71,7 +71,8 @@ TreeFunction bindStatics(const std::shared_ptr<F> &f, std::tuple<std::optional<T
 template <typename F> class Jitted {
 public:
   Jitted(F f, JitOptions options, const std::source_location &where)
-      : f_(std::make_shared<F>(std::move(f))), cache_(detail::makeJitCache(std::move(options), where)) {}
+      : f_(std::make_shared<F>(std::move(f))),
+        cache_(detail::makeJitCache(std::move(options), where)) {}
 
   template <typename... A> ArrayTree operator()(A &&...arguments) const {
     static_assert(sizeof...(A) == detail::arity<F>, "as many arguments as the function has");
@@ -81,7 +82,8 @@ public:
 private:
   using Parameters = typename detail::CallableTraits<F>::Arguments;
 
-  template <typename... T, typename... A> ArrayTree call(std::tuple<T...> *, A &&...arguments) const {
+  template <typename... T, typename... A>
+  ArrayTree call(std::tuple<T...> *, A &&...arguments) const {
     std::tuple<std::optional<T>...> statics;
     std::vector<ArrayTree> arrays;
     std::string text;
@@ -94,7 +96,8 @@ private:
       }
     };
     std::apply([&](auto &...bound) { (place(bound, std::forward<A>(arguments)), ...); }, statics);
-    return detail::runJit(*cache_, detail::bindStatics<F, T...>(f_, std::move(statics)), std::move(arrays), text);
+    return detail::runJit(*cache_, detail::bindStatics<F, T...>(f_, std::move(statics)),
+                          std::move(arrays), text);
   }
 
   std::shared_ptr<F> f_;
@@ -102,7 +105,8 @@ private:
 };
 
 template <typename F>
-Jitted<F> jit(F f, JitOptions options = {}, std::source_location where = std::source_location::current()) {
+Jitted<F> jit(F f, JitOptions options = {},
+              std::source_location where = std::source_location::current()) {
   return Jitted<F>(std::move(f), std::move(options), where);
 }
 

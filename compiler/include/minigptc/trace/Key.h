@@ -29,7 +29,8 @@ public:
   /// A key for one of many uses: number or integer scalar.
   Key foldIn(const Operand &data) const;
   /// `count` independent keys.
-  std::vector<Key> split(int64_t count, std::source_location where = std::source_location::current()) const;
+  std::vector<Key> split(int64_t count,
+                         std::source_location where = std::source_location::current()) const;
   template <size_t N>
   std::array<Key, N> split(std::source_location where = std::source_location::current()) const {
     return [&]<size_t... I>(std::index_sequence<I...>) {
@@ -38,7 +39,8 @@ public:
   }
   /// The key of a named stream ("params", "dropout"): the name's 64-bit FNV-1a
   /// hash, folded in.
-  Key stream(std::string_view name, std::source_location where = std::source_location::current()) const;
+  Key stream(std::string_view name,
+             std::source_location where = std::source_location::current()) const;
 
   /// u32[2]; a concrete key becomes a constant of the function being traced.
   Value value(std::source_location where = std::source_location::current()) const;
@@ -51,13 +53,14 @@ private:
 };
 
 /// Uniform in [low, high).
-Value uniform(const Key &key, const Shape &shape, double low = 0, double high = 1, DType dtype = f32,
-              std::source_location where = std::source_location::current());
+Value uniform(const Key &key, const Shape &shape, double low = 0, double high = 1,
+              DType dtype = f32, std::source_location where = std::source_location::current());
 /// Standard normal.
 Value normal(const Key &key, const Shape &shape, DType dtype = f32,
              std::source_location where = std::source_location::current());
 /// Standard normal, truncated to [low, high].
-Value truncatedNormal(const Key &key, double low, double high, const Shape &shape, DType dtype = f32,
+Value truncatedNormal(const Key &key, double low, double high, const Shape &shape,
+                      DType dtype = f32,
                       std::source_location where = std::source_location::current());
 /// u32, 32 random bits per element.
 Value randomBits(const Key &key, const Shape &shape,

@@ -97,7 +97,8 @@ Value stack(const std::vector<Operand> &parts, int64_t axis = 0);
 Value pad(const Operand &x, const Axes &low, const Axes &high, const Operand &value = 0);
 /// A block of fixed size at computed starts, clamped to lie inside.
 Value dynamicSlice(const Operand &x, const std::vector<Operand> &starts, const Shape &sizes);
-Value dynamicUpdateSlice(const Operand &x, const Operand &update, const std::vector<Operand> &starts);
+Value dynamicUpdateSlice(const Operand &x, const Operand &update,
+                         const std::vector<Operand> &starts);
 /// Slices of x along `axis` by index.
 Value take(const Operand &x, const Operand &indices, int64_t axis = 0);
 
@@ -127,11 +128,11 @@ Value rope(const Operand &x, const Operand &positions, double theta = 1e4);
 enum class Mask { none, causal, slidingWindow };
 struct AttentionOptions {
   Mask mask = Mask::none;
-  int64_t window = 0;                     ///< of slidingWindow
-  std::optional<double> scale = {};       ///< default 1/sqrt(D)
-  std::optional<Value> allowed = {};      ///< i1 [B or 1, H or 1, S, T]: true = attend
+  int64_t window = 0;                ///< of slidingWindow
+  std::optional<double> scale = {};  ///< default 1/sqrt(D)
+  std::optional<Value> allowed = {}; ///< i1 [B or 1, H or 1, S, T]: true = attend
   std::optional<Value> querySegments = {}, keySegments = {}; ///< i32 [B, S], [B, T]
-  std::optional<Value> queryOffset = {};  ///< i32 scalar: position of the first query
+  std::optional<Value> queryOffset = {}; ///< i32 scalar: position of the first query
 };
 /// query [B, S, H, D], key [B, T, G, D], value [B, T, G, E], G divides H.
 Value attention(const Operand &query, const Operand &key, const Operand &value,

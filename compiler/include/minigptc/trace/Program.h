@@ -3,7 +3,8 @@
 // A Program is several entry functions that share state and kernels.
 //
 //   Program p = trace({{"init", init, {{"key", keySpec()}}},
-//                      {"train_step", trainStep, {{"state", state}, {"batch", batch}}, {.donate = {"state"}}}});
+//                      {"train_step", trainStep, {{"state", state}, {"batch", batch}},
+//                       {.donate = {"state"}}}});
 //   std::cout << p.print();
 //
 //===----------------------------------------------------------------------===//
@@ -46,8 +47,8 @@ struct Entry {
       : name(std::move(name)), fn(detail::erase(std::move(fn))), arity(detail::arity<F>),
         arguments(std::move(arguments)), options(std::move(options)), where(where) {}
   /// A function of `arity` trees.
-  Entry(std::string name, TreeFunction fn, size_t arity, std::vector<Argument> arguments, EntryOptions options,
-        std::source_location where)
+  Entry(std::string name, TreeFunction fn, size_t arity, std::vector<Argument> arguments,
+        EntryOptions options, std::source_location where)
       : name(std::move(name)), fn(std::move(fn)), arity(arity), arguments(std::move(arguments)),
         options(std::move(options)), where(where) {}
   std::string name;

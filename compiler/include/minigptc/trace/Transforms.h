@@ -38,7 +38,8 @@ enum class Remat { nothing, dots, everything };
 namespace detail {
 ValueAndGrad runValueAndGrad(const TreeFunction &fn, std::span<const Tree> arguments,
                              const GradOptions &options, const std::source_location &where);
-Vjp runVjp(const TreeFunction &fn, std::span<const Tree> arguments, const std::source_location &where);
+Vjp runVjp(const TreeFunction &fn, std::span<const Tree> arguments,
+           const std::source_location &where);
 Tree runCheckpoint(const TreeFunction &fn, std::span<const Tree> arguments, Remat policy,
                    const std::source_location &where);
 
@@ -51,14 +52,16 @@ template <typename F>
 auto valueAndGrad(F f, GradOptions options = {},
                   std::source_location where = std::source_location::current()) {
   return [fn = detail::erase(std::move(f)), options, where](const auto &...arguments) {
-    static_assert(sizeof...(arguments) == detail::arity<F>, "as many arguments as the function has");
+    static_assert(sizeof...(arguments) == detail::arity<F>,
+                  "as many arguments as the function has");
     std::array<Tree, sizeof...(arguments)> trees{detail::argumentTree(arguments)...};
     return detail::runValueAndGrad(fn, trees, options, where);
   };
 }
 
 template <typename F>
-auto grad(F f, GradOptions options = {}, std::source_location where = std::source_location::current()) {
+auto grad(F f, GradOptions options = {},
+          std::source_location where = std::source_location::current()) {
   return [inner = valueAndGrad(std::move(f), options, where)](const auto &...arguments) {
     return inner(arguments...).grads;
   };

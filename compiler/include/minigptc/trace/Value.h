@@ -62,10 +62,13 @@ public:
   /// compute both sides and `select`, or use `cond`.
 #if defined(__cpp_deleted_function) && __cpp_deleted_function >= 202403L
   explicit operator bool() const =
-      delete("a traced tensor is no bool: choose with select(condition, a, b), or cond");
+      delete ("a traced tensor is no bool: choose with select(condition, a, b), or cond");
 #elif defined(__clang__) || __GNUC__ >= 12
-  __attribute__((unavailable("a traced tensor is no bool: choose with select(condition, a, b), or cond")))
+  // clang-format off
+  __attribute__((unavailable(
+      "a traced tensor is no bool: choose with select(condition, a, b), or cond")))
   explicit operator bool() const;
+  // clang-format on
 #else
   explicit operator bool() const = delete;
 #endif

@@ -41,16 +41,19 @@ static Array filled(Shape shape, float (*value)(int64_t)) {
 }
 
 TEST_CASE("the example of stage exec runs") {
-  std::string path = std::string(MINIGPTC_TEST_DIR) + "/compiler/conversion/GraphToExec/exec_stage.mlir";
+  std::string path =
+      std::string(MINIGPTC_TEST_DIR) + "/compiler/conversion/GraphToExec/exec_stage.mlir";
   CompiledProgram program = compileText(readText(path), path, uncached());
   CHECK(program.stats.kernels == 5);
   CHECK(program.stats.kernelsCompiled == 5);
 
-  Array w = filled({16, 16}, [](int64_t i) { return i % 17 == 0 ? 1.0f : 0.0f; }); // the unit matrix
+  Array w =
+      filled({16, 16}, [](int64_t i) { return i % 17 == 0 ? 1.0f : 0.0f; }); // the unit matrix
   Array m = filled({16, 16}, [](int64_t i) { return float(i); });
   Array x = filled({2, 4, 16}, [](int64_t i) { return float(i % 5) - 2; });
   std::vector<int32_t> ids = {0, 1, 2, 3, 4, 5, 0, 31};
-  std::vector<Array> inputs = {w, m, Array::scalar<int64_t>(3), x, Array::fromSpan<int32_t>({8, 1}, ids)};
+  std::vector<Array> inputs = {w, m, Array::scalar<int64_t>(3), x,
+                               Array::fromSpan<int32_t>({8, 1}, ids)};
   std::vector<Array> out = runEntry(program, "step", inputs);
   REQUIRE(out.size() == 5);
 
@@ -93,7 +96,8 @@ TEST_CASE("a traced function compiles and runs, alike for any number of threads"
   CompiledProgram program = compileText(kProgram, "f.mlir", uncached());
   std::vector<Array> inputs = {filled({20, 48}, [](int64_t i) { return float(i % 7) * 0.1f; }),
                                filled({48, 64}, [](int64_t i) { return float(i % 11) * 0.05f; })};
-  std::vector<Array> one = runEntry(program, "f", inputs, 1), two = runEntry(program, "f", inputs, 2);
+  std::vector<Array> one = runEntry(program, "f", inputs, 1),
+                     two = runEntry(program, "f", inputs, 2);
   double sum = 0, squares = 0;
   for (float value : one[0].span<float>()) {
     sum += value;
@@ -107,12 +111,15 @@ TEST_CASE("a traced function compiles and runs, alike for any number of threads"
 
 TEST_CASE("two programs are loaded at a time, each with its own code") {
   auto program = [](const std::string &op) {
-    return compileText("func.func @f(%x: tensor<4xf32> {graph.name = \"x\"}) -> (tensor<4xf32> {graph.name = \"y\"}) "
-                       "attributes {graph.entry} {\n  %0 = graph." + op + " %x : tensor<4xf32>\n  return %0 : tensor<4xf32>\n}",
+    return compileText("func.func @f(%x: tensor<4xf32> {graph.name = \"x\"}) -> (tensor<4xf32> "
+                       "{graph.name = \"y\"}) "
+                       "attributes {graph.entry} {\n  %0 = graph." +
+                           op + " %x : tensor<4xf32>\n  return %0 : tensor<4xf32>\n}",
                        "f.mlir", uncached());
   };
   CompiledProgram negate = program("negate"), abs = program("abs");
-  auto first = runtime::Session::load(negate.artifact), second = runtime::Session::load(abs.artifact);
+  auto first = runtime::Session::load(negate.artifact),
+       second = runtime::Session::load(abs.artifact);
   REQUIRE(first);
   REQUIRE(second);
   std::vector<Array> inputs = {filled({4}, [](int64_t i) { return float(i) - 8; })};
@@ -142,7 +149,8 @@ TEST_CASE("errors name what is wrong and where") {
     return "";
   };
   CHECK_THAT(message("func.func @f(%x: tensor<4xf32>) {"), Catch::Contains("bad.mlir:1"));
-  std::string halfFloat = message(R"(func.func @f(%x: tensor<4xbf16>) -> tensor<4xbf16> attributes {graph.entry} {
+  std::string halfFloat =
+      message(R"(func.func @f(%x: tensor<4xbf16>) -> tensor<4xbf16> attributes {graph.entry} {
     %0 = graph.tanh %x : tensor<4xbf16>
     return %0 : tensor<4xbf16>
   })");
@@ -150,5 +158,6 @@ TEST_CASE("errors name what is wrong and where") {
   CHECK_THAT(halfFloat, Catch::Contains("bad.mlir:2"));
   CompileOptions options;
   options.target = "tpu";
-  CHECK_THROWS_WITH(compileText(kProgram, "f.mlir", options), Catch::Contains("unknown target 'tpu'"));
+  CHECK_THROWS_WITH(compileText(kProgram, "f.mlir", options),
+                    Catch::Contains("unknown target 'tpu'"));
 }

@@ -11,13 +11,14 @@ using namespace minigptc;
 /// A kernel with the given parameters, results and body; @T stands for `type`.
 static std::string kernel(const std::string &parameters, const std::string &results,
                           const std::string &body) {
-  return "func.func private @k(" + parameters + ") -> (" + results + ") attributes {exec.kernel} {\n" +
-         body + "\n}";
+  return "func.func private @k(" + parameters + ") -> (" + results +
+         ") attributes {exec.kernel} {\n" + body + "\n}";
 }
 
 /// One op on tensors of one type.
 static std::string unary(const std::string &op, const std::string &type) {
-  return kernel("%a: " + type, type, "%0 = graph." + op + " %a : " + type + "\nreturn %0 : " + type);
+  return kernel("%a: " + type, type,
+                "%0 = graph." + op + " %a : " + type + "\nreturn %0 : " + type);
 }
 static std::string binary(const std::string &op, const std::string &type) {
   return kernel("%a: " + type + ", %b: " + type, type,
@@ -27,10 +28,10 @@ static std::string binary(const std::string &op, const std::string &type) {
 TEST_CASE("every op that has no decomposition has a kernel") {
   KernelHarness harness;
   // What holds or calls other ops is gone before kernels are made.
-  const std::set<std::string> structure = {"graph.vjp", "graph.host_call", "graph.fusion", "graph.yield"};
+  const std::set<std::string> structure = {"graph.vjp", "graph.host_call", "graph.fusion",
+                                           "graph.yield"};
   int count = 0;
-  for (RegisteredOperationName name :
-       harness.context.getRegisteredOperationsByDialect("graph")) {
+  for (RegisteredOperationName name : harness.context.getRegisteredOperationsByDialect("graph")) {
     if (structure.count(name.getStringRef().str()) || name.hasInterface<graph::DecomposableOp>())
       continue;
     INFO(name.getStringRef().str());
@@ -42,8 +43,10 @@ TEST_CASE("every op that has no decomposition has a kernel") {
 
 TEST_CASE("unary ops") {
   KernelHarness harness;
-  const char *floatOps[] = {"cbrt", "ceil", "cosine", "erf", "exponential", "exponential_minus_one",
-                            "floor", "logistic", "round_nearest_even", "sine", "tanh", "abs",
+  const char *floatOps[] = {"cbrt",   "ceil",        "cosine",
+                            "erf",    "exponential", "exponential_minus_one",
+                            "floor",  "logistic",    "round_nearest_even",
+                            "sine",   "tanh",        "abs",
                             "negate", "sign"};
   for (const char *op : floatOps)
     for (const char *type : {"tensor<3x37xf32>", "tensor<5xf64>"})
@@ -55,7 +58,8 @@ TEST_CASE("unary ops") {
       harness.check(unary(op, type));
   harness.low = -100;
   for (const char *op : {"abs", "negate", "sign", "not"})
-    for (const char *type : {"tensor<37xi32>", "tensor<3xi64>", "tensor<9xui32>", "tensor<7xi8>", "tensor<7xui64>"})
+    for (const char *type :
+         {"tensor<37xi32>", "tensor<3xi64>", "tensor<9xui32>", "tensor<7xi8>", "tensor<7xui64>"})
       harness.check(unary(op, type));
   harness.check(unary("not", "tensor<9xi1>"));
 }
@@ -63,19 +67,28 @@ TEST_CASE("unary ops") {
 TEST_CASE("functions at the ends of their range") {
   KernelHarness harness;
   const double infinity = INFINITY;
-  std::vector<double> values = {0.0,  -0.0, 1e-30, -1e-30, 1e-5, -1e-5, 20.0, -20.0, 90.0, -90.0, 110.0, -110.0,
+  std::vector<double> values = {0.0,  -0.0,  1e-30,    -1e-30,    1e-5,  -1e-5,
+                                20.0, -20.0, 90.0,     -90.0,     110.0, -110.0,
                                 1e30, -1e30, infinity, -infinity, NAN};
   auto type = RankedTensorType::get({int64_t(values.size())}, Float32Type::get(&harness.context));
   interpreter::Tensor input(type);
   for (size_t i = 0; i < values.size(); ++i)
     input.setFloat(i, values[i]);
-  const char *ops[] = {"exponential", "exponential_minus_one", "log", "log_plus_one", "logistic", "tanh",
-                       "erf", "sqrt", "rsqrt", "abs", "sign", "floor", "ceil", "round_nearest_even", "cbrt"};
+  const char *ops[] = {"exponential", "exponential_minus_one",
+                       "log",         "log_plus_one",
+                       "logistic",    "tanh",
+                       "erf",         "sqrt",
+                       "rsqrt",       "abs",
+                       "sign",        "floor",
+                       "ceil",        "round_nearest_even",
+                       "cbrt"};
   for (const char *op : ops)
     harness.check(unary(op, "tensor<17xf32>"), {input});
-  harness.check(kernel("%a: tensor<17xf32>", "tensor<17xi1>",
-                       "%0 = graph.is_finite %a : (tensor<17xf32>) -> tensor<17xi1>\nreturn %0 : tensor<17xi1>"),
-                {input});
+  harness.check(
+      kernel(
+          "%a: tensor<17xf32>", "tensor<17xi1>",
+          "%0 = graph.is_finite %a : (tensor<17xf32>) -> tensor<17xi1>\nreturn %0 : tensor<17xi1>"),
+      {input});
 }
 
 TEST_CASE("angles of many turns") {
@@ -88,9 +101,10 @@ TEST_CASE("angles of many turns") {
 
 TEST_CASE("binary ops") {
   KernelHarness harness;
-  for (const char *op : {"add", "subtract", "multiply", "divide", "maximum", "minimum", "remainder"})
-    for (const char *type : {"tensor<3x37xf32>", "tensor<5xf64>", "tensor<50xi32>", "tensor<40xui32>",
-                             "tensor<9xi64>", "tensor<9xui64>", "tensor<30xi8>"})
+  for (const char *op :
+       {"add", "subtract", "multiply", "divide", "maximum", "minimum", "remainder"})
+    for (const char *type : {"tensor<3x37xf32>", "tensor<5xf64>", "tensor<50xi32>",
+                             "tensor<40xui32>", "tensor<9xi64>", "tensor<9xui64>", "tensor<30xi8>"})
       harness.check(binary(op, type));
   for (const char *op : {"and", "or", "xor"})
     for (const char *type : {"tensor<50xi32>", "tensor<40xui32>", "tensor<30xi1>"})
@@ -100,7 +114,8 @@ TEST_CASE("binary ops") {
   harness.low = -20;
   harness.high = 40;
   for (const char *op : {"shift_left", "shift_right_logical", "shift_right_arithmetic"})
-    for (const char *type : {"tensor<50xi32>", "tensor<40xui32>", "tensor<20xi64>", "tensor<64xi8>"})
+    for (const char *type :
+         {"tensor<50xi32>", "tensor<40xui32>", "tensor<20xi64>", "tensor<64xi8>"})
       harness.check(binary(op, type));
   harness.low = 0.01;
   harness.check(binary("power", "tensor<30xf32>"));
@@ -112,7 +127,8 @@ TEST_CASE("integer division never traps") {
   auto type = RankedTensorType::get({4}, IntegerType::get(&harness.context, 32));
   interpreter::Tensor x(type), y(type);
   int64_t least = std::numeric_limits<int32_t>::min();
-  for (auto [i, pair] : llvm::enumerate(std::vector<std::pair<int64_t, int64_t>>{{7, 0}, {least, -1}, {-7, 2}, {least, 0}})) {
+  for (auto [i, pair] : llvm::enumerate(
+           std::vector<std::pair<int64_t, int64_t>>{{7, 0}, {least, -1}, {-7, 2}, {least, 0}})) {
     x.setInt(i, pair.first);
     y.setInt(i, pair.second);
   }
@@ -125,18 +141,22 @@ TEST_CASE("comparison and selection") {
   harness.low = -2;
   harness.high = 2;
   for (const char *direction : {"EQ", "NE", "LT", "LE", "GT", "GE"})
-    for (const char *type : {"tensor<3x37xf32>", "tensor<50xi32>", "tensor<40xui32>", "tensor<30xi1>"}) {
+    for (const char *type :
+         {"tensor<3x37xf32>", "tensor<50xi32>", "tensor<40xui32>", "tensor<30xi1>"}) {
       std::string pred = type;
       pred = pred.substr(0, pred.find_last_of('x')) + "xi1>";
       std::string t = type;
       harness.check(kernel("%a: " + t + ", %b: " + t, pred,
-                           "%0 = graph.compare " + std::string(direction) + ", %a, %b : (" + t + ", " + t +
-                               ") -> " + pred + "\nreturn %0 : " + pred));
+                           "%0 = graph.compare " + std::string(direction) + ", %a, %b : (" + t +
+                               ", " + t + ") -> " + pred + "\nreturn %0 : " + pred));
     }
-  harness.check(kernel("%p: tensor<4x5xi1>, %a: tensor<4x5xf32>, %b: tensor<4x5xf32>", "tensor<4x5xf32>",
-                       "%0 = graph.select %p, %a, %b : tensor<4x5xi1>, tensor<4x5xf32>\nreturn %0 : tensor<4x5xf32>"));
-  harness.check(kernel("%p: tensor<i1>, %a: tensor<4x5xi1>, %b: tensor<4x5xi1>", "tensor<4x5xi1>",
-                       "%0 = graph.select %p, %a, %b : tensor<i1>, tensor<4x5xi1>\nreturn %0 : tensor<4x5xi1>"));
+  harness.check(kernel("%p: tensor<4x5xi1>, %a: tensor<4x5xf32>, %b: tensor<4x5xf32>",
+                       "tensor<4x5xf32>",
+                       "%0 = graph.select %p, %a, %b : tensor<4x5xi1>, tensor<4x5xf32>\nreturn %0 "
+                       ": tensor<4x5xf32>"));
+  harness.check(kernel(
+      "%p: tensor<i1>, %a: tensor<4x5xi1>, %b: tensor<4x5xi1>", "tensor<4x5xi1>",
+      "%0 = graph.select %p, %a, %b : tensor<i1>, tensor<4x5xi1>\nreturn %0 : tensor<4x5xi1>"));
   for (const char *type : {"tensor<20xf32>", "tensor<20xi32>", "tensor<20xui32>"}) {
     std::string t = type;
     harness.check(kernel("%l: " + t + ", %a: " + t + ", %h: " + t, t,
@@ -153,30 +173,38 @@ TEST_CASE("conversions between all element types") {
     for (std::string from : types)
       for (std::string to : types) {
         std::string a = "tensor<40x" + from + ">", b = "tensor<40x" + to + ">";
-        harness.check(kernel("%a: " + a, b, "%0 = graph.convert %a : (" + a + ") -> " + b + "\nreturn %0 : " + b));
+        harness.check(kernel("%a: " + a, b,
+                             "%0 = graph.convert %a : (" + a + ") -> " + b + "\nreturn %0 : " + b));
       }
   harness.check(kernel("%a: tensor<9xf32>", "tensor<9xui32>",
-                       "%0 = graph.bitcast_convert %a : (tensor<9xf32>) -> tensor<9xui32>\nreturn %0 : tensor<9xui32>"));
+                       "%0 = graph.bitcast_convert %a : (tensor<9xf32>) -> tensor<9xui32>\nreturn "
+                       "%0 : tensor<9xui32>"));
   harness.check(kernel("%a: tensor<9xi32>", "tensor<9xui32>",
-                       "%0 = graph.bitcast_convert %a : (tensor<9xi32>) -> tensor<9xui32>\nreturn %0 : tensor<9xui32>"));
+                       "%0 = graph.bitcast_convert %a : (tensor<9xi32>) -> tensor<9xui32>\nreturn "
+                       "%0 : tensor<9xui32>"));
 }
 
 TEST_CASE("saturating conversions") {
   KernelHarness harness;
-  std::vector<double> values = {2147483648.0, -2147483648.0, -2147483904.0, 4294967296.0, -0.5, -1.0, 1e20, NAN, INFINITY, -INFINITY, 127.9, -128.9};
+  std::vector<double> values = {2147483648.0, -2147483648.0, -2147483904.0, 4294967296.0,
+                                -0.5,         -1.0,          1e20,          NAN,
+                                INFINITY,     -INFINITY,     127.9,         -128.9};
   auto type = RankedTensorType::get({int64_t(values.size())}, Float32Type::get(&harness.context));
   interpreter::Tensor input(type);
   for (size_t i = 0; i < values.size(); ++i)
     input.setFloat(i, values[i]);
   for (std::string to : {"i64", "i32", "i8", "ui64", "ui32", "i1"}) {
     std::string b = "tensor<12x" + to + ">";
-    harness.check(kernel("%a: tensor<12xf32>", b, "%0 = graph.convert %a : (tensor<12xf32>) -> " + b + "\nreturn %0 : " + b), {input});
+    harness.check(kernel("%a: tensor<12xf32>", b,
+                         "%0 = graph.convert %a : (tensor<12xf32>) -> " + b + "\nreturn %0 : " + b),
+                  {input});
   }
 }
 
 TEST_CASE("constants and data movement") {
   KernelHarness harness;
-  auto check = [&](const std::string &parameters, const std::string &result, const std::string &op) {
+  auto check = [&](const std::string &parameters, const std::string &result,
+                   const std::string &op) {
     harness.check(kernel(parameters, result, "%0 = graph." + op + "\nreturn %0 : " + result));
   };
   check("", "tensor<3x4xf32>", "constant dense<1.5> : tensor<3x4xf32>");
@@ -185,23 +213,34 @@ TEST_CASE("constants and data movement") {
   check("", "tensor<3xui32>", "constant dense<[1, 4000000000, 3]> : tensor<3xui32>");
   check("", "tensor<f32>", "constant dense<2.0> : tensor<f32>");
   for (const char *type : {"f32", "f64", "i32", "i64", "i8", "ui32"})
-    check("", std::string("tensor<3x5x") + type + ">", std::string("iota dim = 1 : tensor<3x5x") + type + ">");
-  check("%a: tensor<5x1xf32>", "tensor<3x5x7xf32>", "broadcast_in_dim %a, dims = [1, 2] : (tensor<5x1xf32>) -> tensor<3x5x7xf32>");
-  check("%a: tensor<f32>", "tensor<3x5xf32>", "broadcast_in_dim %a, dims = [] : (tensor<f32>) -> tensor<3x5xf32>");
-  check("%a: tensor<6x10xf32>", "tensor<3x2x2x5xf32>", "reshape %a : (tensor<6x10xf32>) -> tensor<3x2x2x5xf32>");
-  check("%a: tensor<3x4x5xf32>", "tensor<5x12xf32>", "reshape %a : (tensor<3x4x5xf32>) -> tensor<5x12xf32>");
-  check("%a: tensor<1x4x1xf32>", "tensor<4xf32>", "reshape %a : (tensor<1x4x1xf32>) -> tensor<4xf32>");
+    check("", std::string("tensor<3x5x") + type + ">",
+          std::string("iota dim = 1 : tensor<3x5x") + type + ">");
+  check("%a: tensor<5x1xf32>", "tensor<3x5x7xf32>",
+        "broadcast_in_dim %a, dims = [1, 2] : (tensor<5x1xf32>) -> tensor<3x5x7xf32>");
+  check("%a: tensor<f32>", "tensor<3x5xf32>",
+        "broadcast_in_dim %a, dims = [] : (tensor<f32>) -> tensor<3x5xf32>");
+  check("%a: tensor<6x10xf32>", "tensor<3x2x2x5xf32>",
+        "reshape %a : (tensor<6x10xf32>) -> tensor<3x2x2x5xf32>");
+  check("%a: tensor<3x4x5xf32>", "tensor<5x12xf32>",
+        "reshape %a : (tensor<3x4x5xf32>) -> tensor<5x12xf32>");
+  check("%a: tensor<1x4x1xf32>", "tensor<4xf32>",
+        "reshape %a : (tensor<1x4x1xf32>) -> tensor<4xf32>");
   check("%a: tensor<1xf32>", "tensor<f32>", "reshape %a : (tensor<1xf32>) -> tensor<f32>");
-  check("%a: tensor<3x4x5xf32>", "tensor<5x3x4xf32>", "transpose %a, dims = [2, 0, 1] : (tensor<3x4x5xf32>) -> tensor<5x3x4xf32>");
-  check("%a: tensor<8x9xf32>", "tensor<3x4xf32>", "slice %a [1, 2] : [7, 9] : [2, 2] : (tensor<8x9xf32>) -> tensor<3x4xf32>");
+  check("%a: tensor<3x4x5xf32>", "tensor<5x3x4xf32>",
+        "transpose %a, dims = [2, 0, 1] : (tensor<3x4x5xf32>) -> tensor<5x3x4xf32>");
+  check("%a: tensor<8x9xf32>", "tensor<3x4xf32>",
+        "slice %a [1, 2] : [7, 9] : [2, 2] : (tensor<8x9xf32>) -> tensor<3x4xf32>");
   check("%a: tensor<8x9xf32>, %b: tensor<2x9xf32>, %c: tensor<8x9xf32>", "tensor<18x9xf32>",
-        "concatenate %a, %b, %c dim = 0 : (tensor<8x9xf32>, tensor<2x9xf32>, tensor<8x9xf32>) -> tensor<18x9xf32>");
+        "concatenate %a, %b, %c dim = 0 : (tensor<8x9xf32>, tensor<2x9xf32>, tensor<8x9xf32>) -> "
+        "tensor<18x9xf32>");
   check("%a: tensor<3x9xf32>, %b: tensor<3x4xf32>", "tensor<3x13xf32>",
         "concatenate %a, %b dim = 1 : (tensor<3x9xf32>, tensor<3x4xf32>) -> tensor<3x13xf32>");
   check("%a: tensor<3x4xf32>, %v: tensor<f32>", "tensor<6x13xf32>",
-        "pad %a, %v, low = [1, -1], high = [2, 4], interior = [0, 2] : (tensor<3x4xf32>, tensor<f32>) -> tensor<6x13xf32>");
+        "pad %a, %v, low = [1, -1], high = [2, 4], interior = [0, 2] : (tensor<3x4xf32>, "
+        "tensor<f32>) -> tensor<6x13xf32>");
   check("%a: tensor<6x4xf32>, %v: tensor<f32>", "tensor<4x4xf32>",
-        "pad %a, %v, low = [-1, 0], high = [-1, 0], interior = [0, 0] : (tensor<6x4xf32>, tensor<f32>) -> tensor<4x4xf32>");
+        "pad %a, %v, low = [-1, 0], high = [-1, 0], interior = [0, 0] : (tensor<6x4xf32>, "
+        "tensor<f32>) -> tensor<4x4xf32>");
 }
 
 TEST_CASE("slices at computed places are clamped") {
@@ -209,18 +248,26 @@ TEST_CASE("slices at computed places are clamped") {
   harness.low = -4;
   harness.high = 9;
   for (int round = 0; round < 6; ++round) {
-    harness.check(kernel("%a: tensor<6x7xf32>, %i: tensor<i32>, %j: tensor<i32>", "tensor<2x3xf32>",
-                         "%0 = graph.dynamic_slice %a[%i, %j] sizes = [2, 3] : (tensor<6x7xf32>, tensor<i32>, tensor<i32>) -> tensor<2x3xf32>\nreturn %0 : tensor<2x3xf32>"));
-    harness.check(kernel("%a: tensor<6x7xf32>, %u: tensor<6x3xf32>, %i: tensor<i64>, %j: tensor<i64>", "tensor<6x7xf32>",
-                         "%0 = graph.dynamic_update_slice %a, %u[%i, %j] : (tensor<6x7xf32>, tensor<6x3xf32>, tensor<i64>, tensor<i64>) -> tensor<6x7xf32>\nreturn %0 : tensor<6x7xf32>"));
+    harness.check(
+        kernel("%a: tensor<6x7xf32>, %i: tensor<i32>, %j: tensor<i32>", "tensor<2x3xf32>",
+               "%0 = graph.dynamic_slice %a[%i, %j] sizes = [2, 3] : (tensor<6x7xf32>, "
+               "tensor<i32>, tensor<i32>) -> tensor<2x3xf32>\nreturn %0 : tensor<2x3xf32>"));
+    harness.check(kernel(
+        "%a: tensor<6x7xf32>, %u: tensor<6x3xf32>, %i: tensor<i64>, %j: tensor<i64>",
+        "tensor<6x7xf32>",
+        "%0 = graph.dynamic_update_slice %a, %u[%i, %j] : (tensor<6x7xf32>, tensor<6x3xf32>, "
+        "tensor<i64>, tensor<i64>) -> tensor<6x7xf32>\nreturn %0 : tensor<6x7xf32>"));
   }
 }
 
 TEST_CASE("reductions, in every loop order") {
   KernelHarness harness;
   harness.tolerance = 1e-5;
-  auto check = [&](const std::string &kind, const std::string &from, const std::string &dims, const std::string &to) {
-    harness.check(kernel("%a: " + from, to, "%0 = graph.reduce " + kind + ", %a, dims = [" + dims + "] : (" + from + ") -> " + to + "\nreturn %0 : " + to));
+  auto check = [&](const std::string &kind, const std::string &from, const std::string &dims,
+                   const std::string &to) {
+    harness.check(kernel("%a: " + from, to,
+                         "%0 = graph.reduce " + kind + ", %a, dims = [" + dims + "] : (" + from +
+                             ") -> " + to + "\nreturn %0 : " + to));
   };
   for (const char *kind : {"sum", "max", "min"}) {
     for (const char *type : {"f32", "f64", "i32", "ui32"}) {
@@ -251,9 +298,12 @@ TEST_CASE("a contraction as a kernel") {
   KernelHarness harness;
   harness.tolerance = 1e-5;
   for (std::string t : {"f32", "f64", "i32"})
-    harness.check(kernel("%a: tensor<2x5x3x" + t + ">, %b: tensor<2x3x4x" + t + ">", "tensor<2x5x4x" + t + ">",
-                         "%0 = graph.dot_general %a, %b, batching_dims = [0] x [0], contracting_dims = [2] x [1] : (tensor<2x5x3x" + t +
-                             ">, tensor<2x3x4x" + t + ">) -> tensor<2x5x4x" + t + ">\nreturn %0 : tensor<2x5x4x" + t + ">"));
+    harness.check(kernel("%a: tensor<2x5x3x" + t + ">, %b: tensor<2x3x4x" + t + ">",
+                         "tensor<2x5x4x" + t + ">",
+                         "%0 = graph.dot_general %a, %b, batching_dims = [0] x [0], "
+                         "contracting_dims = [2] x [1] : (tensor<2x5x3x" +
+                             t + ">, tensor<2x3x4x" + t + ">) -> tensor<2x5x4x" + t +
+                             ">\nreturn %0 : tensor<2x5x4x" + t + ">"));
 }
 
 TEST_CASE("gather clamps, scatter drops") {
@@ -263,15 +313,19 @@ TEST_CASE("gather clamps, scatter drops") {
   for (const char *index : {"i32", "i64", "ui32"}) {
     std::string i = index;
     harness.check(kernel("%a: tensor<9x20xf32>, %i: tensor<2x3x1x" + i + ">", "tensor<2x3x20xf32>",
-                         "%0 = graph.gather %a[%i] dims = [0] : (tensor<9x20xf32>, tensor<2x3x1x" + i + ">) -> tensor<2x3x20xf32>\nreturn %0 : tensor<2x3x20xf32>"));
+                         "%0 = graph.gather %a[%i] dims = [0] : (tensor<9x20xf32>, tensor<2x3x1x" +
+                             i + ">) -> tensor<2x3x20xf32>\nreturn %0 : tensor<2x3x20xf32>"));
   }
   harness.check(kernel("%a: tensor<9x7xf32>, %i: tensor<5x2xi32>", "tensor<5xf32>",
-                       "%0 = graph.gather %a[%i] dims = [0, 1] : (tensor<9x7xf32>, tensor<5x2xi32>) -> tensor<5xf32>\nreturn %0 : tensor<5xf32>"));
-  auto scatter = [&](const std::string &kind, const std::string &operand, const std::string &indices,
-                     const std::string &updates, const std::string &dims) {
+                       "%0 = graph.gather %a[%i] dims = [0, 1] : (tensor<9x7xf32>, "
+                       "tensor<5x2xi32>) -> tensor<5xf32>\nreturn %0 : tensor<5xf32>"));
+  auto scatter = [&](const std::string &kind, const std::string &operand,
+                     const std::string &indices, const std::string &updates,
+                     const std::string &dims) {
     harness.check(kernel("%a: " + operand + ", %i: " + indices + ", %u: " + updates, operand,
-                         "%0 = graph.scatter " + kind + ", %a[%i], %u dims = [" + dims + "] : (" + operand + ", " + indices + ", " +
-                             updates + ") -> " + operand + "\nreturn %0 : " + operand));
+                         "%0 = graph.scatter " + kind + ", %a[%i], %u dims = [" + dims + "] : (" +
+                             operand + ", " + indices + ", " + updates + ") -> " + operand +
+                             "\nreturn %0 : " + operand));
   };
   for (const char *kind : {"add", "update"}) {
     scatter(kind, "tensor<9x40xf32>", "tensor<2x15x1xi32>", "tensor<2x15x40xf32>", "0");
@@ -287,9 +341,11 @@ TEST_CASE("random numbers have the interpreter's bits") {
   harness.high = 4e9;
   for (int round = 0; round < 3; ++round) {
     harness.check(kernel("%k: tensor<2xui32>, %o: tensor<2xi64>", "tensor<5x7xui32>",
-                         "%0 = graph.random_bits %k at %o of [100, 70] : tensor<2xi64> -> tensor<5x7xui32>\nreturn %0 : tensor<5x7xui32>"));
+                         "%0 = graph.random_bits %k at %o of [100, 70] : tensor<2xi64> -> "
+                         "tensor<5x7xui32>\nreturn %0 : tensor<5x7xui32>"));
     for (std::string t : {"i32", "ui32", "i64", "ui64"})
-      harness.check(kernel("%k: tensor<2xui32>, %d: tensor<" + t + ">", "tensor<2xui32>",
-                           "%0 = graph.fold_in %k, %d : tensor<" + t + ">\nreturn %0 : tensor<2xui32>"));
+      harness.check(
+          kernel("%k: tensor<2xui32>, %d: tensor<" + t + ">", "tensor<2xui32>",
+                 "%0 = graph.fold_in %k, %d : tensor<" + t + ">\nreturn %0 : tensor<2xui32>"));
   }
 }

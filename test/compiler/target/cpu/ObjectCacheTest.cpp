@@ -56,7 +56,8 @@ TEST_CASE("a damaged entry is as good as none, and is replaced") {
       std::fstream(path, std::ios::in | std::ios::out).seekp(2000).put('y');
     else // another kernel's entry under this name
       cache.store(ObjectCache::keyOf("other"), object),
-          fs::copy_file(cache.pathOf(ObjectCache::keyOf("other")), path, fs::copy_options::overwrite_existing);
+          fs::copy_file(cache.pathOf(ObjectCache::keyOf("other")), path,
+                        fs::copy_options::overwrite_existing);
     CHECK(!cache.lookup(key));
     CHECK(!fs::exists(path));
     cache.store(key, object);
@@ -94,7 +95,8 @@ TEST_CASE("the cache stays within its bound, and the least recently used entries
   auto key = [](int i) { return ObjectCache::keyOf("kernel " + std::to_string(i)); };
   for (int i = 0; i < 20; ++i) {
     cache.store(key(i), object);
-    fs::last_write_time(cache.pathOf(key(i)), fs::file_time_type::clock::now() - std::chrono::hours(100 - i));
+    fs::last_write_time(cache.pathOf(key(i)),
+                        fs::file_time_type::clock::now() - std::chrono::hours(100 - i));
   }
   CHECK(cache.lookup(key(0)) == object); // now it is recent
   cache.trim();
