@@ -1,5 +1,8 @@
 #include "runtime/drivers/host/HostGemm.h"
+#include "runtime/base/Cpu.h"
+#include "runtime/drivers/host/BlisSetup.h"
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <cstring>
@@ -149,3 +152,9 @@ TEST_CASE("rows of a large product have the bits of a small product of them") {
 }
 
 TEST_CASE("BLIS gives the same bits for cut products here") { CHECK(checkGemmSplits()); }
+
+TEST_CASE("a processor that BLIS is older than runs no reference kernels") {
+  const std::vector<std::string> &features = hostCpuFeatures();
+  if (std::find(features.begin(), features.end(), "avx2") != features.end())
+    CHECK(std::string(blisKernels()) != "generic");
+}

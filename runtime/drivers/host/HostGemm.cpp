@@ -1,6 +1,7 @@
 #include "runtime/drivers/host/HostGemm.h"
 
 #include "runtime/base/Log.h"
+#include "runtime/drivers/host/BlisSetup.h"
 
 #include <algorithm>
 #include <blis.h>
@@ -108,9 +109,9 @@ bool splitsAgree(bool transposeLhs, bool transposeRhs) {
 } // namespace
 
 GemmCut cutGemm(int64_t m, int64_t n, int64_t k) {
-  // Multiples of BLIS's register tile (6×16 and the like). Every row panel packs all of B
-  // again, so panels are as large as a dozen cores leave them.
-  constexpr int64_t unit = 48, smallest = 192, wanted = 16;
+  // Multiples of BLIS's register tiles (6×16, 32×12 and the like). Every row panel packs
+  // all of B again, so panels are as large as a dozen cores leave them.
+  constexpr int64_t unit = 96, smallest = 192, wanted = 16;
   GemmCut cut;
   cut.alongRows = m >= n;
   int64_t extent = std::max(m, n);
@@ -127,6 +128,7 @@ GemmCut cutGemm(int64_t m, int64_t n, int64_t k) {
 
 Status hostGemm(const GemmProblem &problem, const void *lhs, const void *rhs, void *out,
                 ThreadPool &pool) {
+  initializeBlis();
   if (problem.dtype == DType::f32)
     multiply(problem, static_cast<const float *>(lhs), static_cast<const float *>(rhs),
              static_cast<float *>(out), pool);
@@ -141,6 +143,7 @@ Status hostGemm(const GemmProblem &problem, const void *lhs, const void *rhs, vo
 
 bool checkGemmSplits() {
   static const bool agree = [] {
+    initializeBlis();
     bool all = splitsAgree(false, false) && splitsAgree(false, true) && splitsAgree(true, false);
     if (!all)
       logWarning("BLIS on this CPU rounds differently when a matrix product is cut: runs repeat "
