@@ -1,11 +1,7 @@
 # Installs the runtime into an empty folder, builds the consumer against it, runs it.
-#   cmake -DBUILD=… -DCONSUMER=… -DWORK=… -DCXX=… -DWRITE_ARTIFACT=… -P RunPackageTest.cmake
-function(run)
-  execute_process(COMMAND ${ARGV} RESULT_VARIABLE result OUTPUT_VARIABLE output ERROR_VARIABLE output)
-  if(NOT result EQUAL 0)
-    message(FATAL_ERROR "failed: ${ARGV}\n${output}")
-  endif()
-endfunction()
+#   cmake -DBUILD=… -DCONSUMER=… -DWORK=… -DCXX=… -DWRITE_ARTIFACT=… [-DMINIGPTC=…] -P RunPackageTest.cmake
+# MINIGPTC: the compiler, whose artifact the consumer trains.
+include(${CMAKE_CURRENT_LIST_DIR}/Run.cmake)
 
 file(REMOVE_RECURSE ${WORK})
 file(MAKE_DIRECTORY ${WORK})
@@ -15,3 +11,18 @@ run(${CMAKE_COMMAND} --build ${WORK}/build)
 run(${WRITE_ARTIFACT} ${WORK}/step.mgx)
 run(${WORK}/build/consumer ${WORK}/step.mgx)
 run(${WORK}/prefix/bin/minigptc-run --help)
+if(MINIGPTC)
+  run(${MINIGPTC} compile --preset nano --quiet -o ${WORK}/nano.mgx)
+  run(${WORK}/build/train ${WORK}/nano.mgx)
+endif()
+
+# The runtime stands alone, and says so where the compiler is asked for.
+file(WRITE ${WORK}/wrong/CMakeLists.txt
+  "cmake_minimum_required(VERSION 3.20)\nproject(wrong LANGUAGES CXX)\nfind_package(minigptc REQUIRED COMPONENTS compiler)\n")
+execute_process(COMMAND ${CMAKE_COMMAND} -S ${WORK}/wrong -B ${WORK}/wrong/build -DCMAKE_CXX_COMPILER=${CXX}
+                        -DCMAKE_PREFIX_PATH=${WORK}/prefix
+                RESULT_VARIABLE result OUTPUT_QUIET ERROR_VARIABLE error)
+string(REGEX REPLACE "[ \n]+" " " error "${error}")
+if(result EQUAL 0 OR NOT error MATCHES "without its component 'compiler'")
+  message(FATAL_ERROR "no clear message about the missing component:\n${error}")
+endif()
