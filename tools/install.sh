@@ -5,6 +5,9 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 mapfile -t wanted < <(grep -vE '^(#|$)' tools/packages.txt)
+if [ -n "${MLIR_DIR:-}" ]; then # The user's own build of LLVM takes these packages' place.
+  mapfile -t wanted < <(printf '%s\n' "${wanted[@]}" | grep -vE '^(libmlir|liblld|llvm|mlir)-22')
+fi
 missing=()
 if command -v dpkg-query >/dev/null; then
   for package in "${wanted[@]}"; do
