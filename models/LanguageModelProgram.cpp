@@ -1,6 +1,4 @@
 //===- LanguageModelProgram.cpp - entry functions of a language model -----===//
-#include "compiler/analysis/MatmulFlops.h"
-#include "compiler/trace/ProgramImpl.h"
 #include "minigptc/optim/Optimizer.h"
 #include "minigptc/trace/Transforms.h"
 #include "models/Registry.h"
@@ -180,7 +178,7 @@ runtime::ProgramMetadata metadataOf(const RunConfig &config, const LanguageModel
         {parameter.name, parameter.shape, model.isTransposedInFiles(parameter)});
   metadata.streams = model.streams();
   if (options.training)
-    metadata.modelFlopsPerStep = countMatmulFlops(*program.impl()->module, "train_step");
+    metadata.modelFlopsPerStep = program.matmulFlops("train_step");
   return metadata;
 }
 

@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/interpreter/Element.h"
 #include "compiler/interpreter/Models.h"
-#include "compiler/interpreter/Philox.h"
 #include "compiler/interpreter/Strided.h"
+#include "runtime/base/Philox.h"
 
 #include <cmath>
 #include <numbers>
@@ -16,8 +16,10 @@ using namespace mlir;
 using namespace minigptc;
 using namespace minigptc::graph;
 using namespace minigptc::interpreter;
+using runtime::RandomKey;
+using runtime::randomWord;
 
-static PhiloxKey keyOf(const Tensor &tensor) {
+static RandomKey keyOf(const Tensor &tensor) {
   ArrayRef<uint32_t> words = elements<uint32_t>(tensor);
   return {words[0], words[1]};
 }
@@ -27,17 +29,15 @@ static LogicalResult evaluateFoldIn(FoldInOp op, ArrayRef<Tensor> operands,
   // The data's bits, zero-extended, whatever the signedness of its type.
   unsigned width = operands[1].getType().getElementTypeBitWidth();
   uint64_t data = uint64_t(operands[1].getInt(0)) & llvm::maskTrailingOnes<uint64_t>(width);
-  PhiloxWords words =
-      philox(keyOf(operands[0]), {uint32_t(data), uint32_t(data >> 32), 0, 0x464f4c44}); // "FOLD"
   Tensor result(resultType(op));
-  std::copy_n(words.begin(), 2, mutableElements<uint32_t>(result).begin());
+  llvm::copy(runtime::foldIn(keyOf(operands[0]), data), mutableElements<uint32_t>(result).begin());
   results.push_back(std::move(result));
   return success();
 }
 
 static LogicalResult evaluateRandomBits(RandomBitsOp op, ArrayRef<Tensor> operands,
                                         SmallVectorImpl<Tensor> &results) {
-  PhiloxKey key = keyOf(operands[0]);
+  RandomKey key = keyOf(operands[0]);
   Tensor result(resultType(op));
   SmallVector<int64_t> strides = rowMajorStrides(result.getShape());
   SmallVector<int64_t> globalStrides = rowMajorStrides(op.getGlobalShape());

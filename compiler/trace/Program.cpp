@@ -1,5 +1,6 @@
 //===- Program.cpp - entry functions and programs -------------------------===//
 #include "minigptc/trace/Program.h"
+#include "compiler/analysis/MatmulFlops.h"
 #include "compiler/trace/TraceContext.h"
 #include "dialects/graph/IR/Graph.h"
 #include "mlir/IR/Diagnostics.h"
@@ -226,3 +227,7 @@ void Program::setMetadata(const std::string &json) {
 }
 
 double Program::traceSeconds() const { return impl_ ? impl_->traceSeconds : 0; }
+
+double Program::matmulFlops(std::string_view function) const {
+  return impl_ ? countMatmulFlops(*impl_->module, function) : 0;
+}

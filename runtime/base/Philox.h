@@ -1,11 +1,12 @@
 //===- Philox.h - counter-based random numbers ------------------*- C++ -*-===//
 //
 // Philox-4x32-10 (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3",
-// 2011) and the keys made with it: the host's side of `graph.random_bits` and
-// `graph.fold_in`, bit for bit.
+// 2011) and the keys made with it, as `graph.random_bits` and `graph.fold_in`
+// define them. Free of dependencies: the runtime, the interpreter and the code
+// generator all take the numbers from here.
 //
 //   RandomKey key = foldIn(foldIn(seedKey(42), streamNumber("dropout")), step);
-//   std::array<uint32_t, 4> words = philox(key, {0, 0, 0, 0});
+//   uint32_t bits = randomWord(key, index); // of element `index` of the global tensor
 //
 //===----------------------------------------------------------------------===//
 #ifndef MINIGPTC_RUNTIME_BASE_PHILOX_H
@@ -18,16 +19,25 @@
 namespace minigptc::runtime {
 
 using RandomKey = std::array<uint32_t, 2>;
+using PhiloxWords = std::array<uint32_t, 4>;
+
+inline constexpr int kPhiloxRounds = 10;
+inline constexpr uint32_t kPhiloxMultiplier[2] = {0xD2511F53, 0xCD9E8D57};
+/// What the two words of the key grow by from round to round.
+inline constexpr uint32_t kPhiloxWeyl[2] = {0x9E3779B9, 0xBB67AE85};
+/// The last counter word of `fold_in` ("FOLD"), which keeps its draws apart from
+/// those of `random_bits`.
+inline constexpr uint32_t kFoldTag = 0x464F4C44;
 
 /// The four words of a counter under a key.
-constexpr std::array<uint32_t, 4> philox(RandomKey key, std::array<uint32_t, 4> counter) {
-  for (int round = 0; round < 10; ++round) {
-    uint64_t a = uint64_t(0xD2511F53u) * counter[0];
-    uint64_t b = uint64_t(0xCD9E8D57u) * counter[2];
+constexpr PhiloxWords philox(RandomKey key, PhiloxWords counter) {
+  for (int round = 0; round < kPhiloxRounds; ++round) {
+    uint64_t a = uint64_t(kPhiloxMultiplier[0]) * counter[0];
+    uint64_t b = uint64_t(kPhiloxMultiplier[1]) * counter[2];
     counter = {uint32_t(b >> 32) ^ counter[1] ^ key[0], uint32_t(b),
                uint32_t(a >> 32) ^ counter[3] ^ key[1], uint32_t(a)};
-    key[0] += 0x9E3779B9u;
-    key[1] += 0xBB67AE85u;
+    key[0] += kPhiloxWeyl[0];
+    key[1] += kPhiloxWeyl[1];
   }
   return counter;
 }
@@ -37,13 +47,20 @@ constexpr RandomKey seedKey(uint64_t seed) { return {uint32_t(seed), uint32_t(se
 
 /// A key for one of many uses of a key (`graph.fold_in`).
 constexpr RandomKey foldIn(RandomKey key, uint64_t data) {
-  auto words = philox(key, {uint32_t(data), uint32_t(data >> 32), 0, 0x464f4c44u});
+  PhiloxWords words = philox(key, {uint32_t(data), uint32_t(data >> 32), 0, kFoldTag});
   return {words[0], words[1]};
+}
+
+/// The bits of the element with the row-major `index` in the global tensor
+/// (`graph.random_bits`).
+constexpr uint32_t randomWord(RandomKey key, uint64_t index) {
+  uint64_t draw = index / 4;
+  return philox(key, {uint32_t(draw), uint32_t(draw >> 32), 0, 0})[index % 4];
 }
 
 /// 64 random bits of a 64-bit counter.
 constexpr uint64_t randomBits64(RandomKey key, uint64_t counter) {
-  auto words = philox(key, {uint32_t(counter), uint32_t(counter >> 32), 0, 0});
+  PhiloxWords words = philox(key, {uint32_t(counter), uint32_t(counter >> 32), 0, 0});
   return words[0] | uint64_t(words[1]) << 32;
 }
 

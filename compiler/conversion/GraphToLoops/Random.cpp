@@ -1,9 +1,11 @@
 //===- Random.cpp - kernels of counter-based random numbers ---------------===//
 #include "compiler/conversion/GraphToLoops/Scalars.h"
+#include "runtime/base/Philox.h"
 
 using namespace mlir;
 using namespace minigptc::graph;
 using namespace minigptc::graph::kernel;
+using namespace minigptc::runtime;
 
 namespace {
 
@@ -21,18 +23,17 @@ WideProduct multiplyWide(Scalars &s, Value x, uint32_t factor) {
   return {s.create<arith::TruncIOp>(word, high), s.create<arith::TruncIOp>(word, product)};
 }
 
-/// Philox-4x32-10: ten rounds of two multiplications, the key moved on by Weyl
-/// constants in between.
+/// `runtime::philox`, emitted.
 Words philox(Scalars &s, Value key0, Value key1, Words counter) {
   Type word = s.builder.getI32Type();
   auto exclusiveOr = [&](Value a, Value b) { return s.create<arith::XOrIOp>(a, b); };
-  for (int round = 0; round < 10; ++round) {
+  for (int round = 0; round < kPhiloxRounds; ++round) {
     if (round > 0) {
-      key0 = s.create<arith::AddIOp>(key0, s.integer(word, APInt(32, 0x9E3779B9)));
-      key1 = s.create<arith::AddIOp>(key1, s.integer(word, APInt(32, 0xBB67AE85)));
+      key0 = s.create<arith::AddIOp>(key0, s.integer(word, APInt(32, kPhiloxWeyl[0])));
+      key1 = s.create<arith::AddIOp>(key1, s.integer(word, APInt(32, kPhiloxWeyl[1])));
     }
-    WideProduct a = multiplyWide(s, counter[0], 0xD2511F53);
-    WideProduct b = multiplyWide(s, counter[2], 0xCD9E8D57);
+    WideProduct a = multiplyWide(s, counter[0], kPhiloxMultiplier[0]);
+    WideProduct b = multiplyWide(s, counter[2], kPhiloxMultiplier[1]);
     counter = {exclusiveOr(exclusiveOr(b.high, counter[1]), key0), b.low,
                exclusiveOr(exclusiveOr(a.high, counter[3]), key1), a.low};
   }
@@ -53,8 +54,8 @@ Value emitFoldIn(FoldInOp op, Scalars s, ValueRange indices, Load load) {
   if (data.getType() != wide)
     data = s.create<arith::ExtUIOp>(wide, data);
   auto [low, high] = split(s, data);
-  Words words = philox(s, key0, key1,
-                       {low, high, s.integer(word, 0), s.integer(word, APInt(32, 0x464f4c44))});
+  Words words =
+      philox(s, key0, key1, {low, high, s.integer(word, 0), s.integer(word, APInt(32, kFoldTag))});
   Value isFirst = s.compare(arith::CmpIPredicate::eq, indices[0], s.index(0));
   return s.select(isFirst, words[0], words[1]);
 }

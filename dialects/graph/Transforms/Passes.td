@@ -170,6 +170,18 @@ def GraphSchedule : Pass<"graph-schedule", "::mlir::func::FuncOp"> {
     ops that are ready, the one that frees most and allocates least comes first,
     the earlier one of equals. The new order is kept only where its peak is
     lower than that of the old one.
+
+    ```mlir
+    %a = graph.exponential %x : tensor<1024xf32>
+    %b = graph.sine %x : tensor<1024xf32>
+    %c = graph.reduce sum, %a, dims = [0] : (tensor<1024xf32>) -> tensor<f32>
+    %d = graph.reduce sum, %b, dims = [0] : (tensor<1024xf32>) -> tensor<f32>
+    // becomes: %a is dead before %b is made
+    %a = graph.exponential %x : tensor<1024xf32>
+    %c = graph.reduce sum, %a, dims = [0] : (tensor<1024xf32>) -> tensor<f32>
+    %b = graph.sine %x : tensor<1024xf32>
+    %d = graph.reduce sum, %b, dims = [0] : (tensor<1024xf32>) -> tensor<f32>
+    ```
   }];
 }
 

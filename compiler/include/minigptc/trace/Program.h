@@ -81,6 +81,10 @@ public:
   void setMetadata(const std::string &json);
   /// Time that tracing took.
   double traceSeconds() const;
+  /// Floating-point operations of the matrix products of one call of a function: a
+  /// multiply-add counts as two, causal attention as half, a gradient as twice its
+  /// forward pass.
+  double matmulFlops(std::string_view function) const;
   const std::shared_ptr<detail::ProgramImpl> &impl() const { return impl_; }
 
 private:
