@@ -1,6 +1,8 @@
 //===- Transforms.cpp - gradients and checkpoints -------------------------===//
 #include "minigptc/trace/Transforms.h"
 #include "compiler/trace/Emit.h"
+#include "minigptc/trace/Ops.h"
+#include "runtime/base/Scalar.h"
 
 using namespace minigptc;
 using namespace minigptc::detail;
@@ -181,4 +183,16 @@ Tree minigptc::detail::runCheckpoint(const TreeFunction &fn, std::span<const Tre
   TracedFunction traced =
       emit.context.traceFunction("checkpoint", flat.values, bodyOf(fn, arguments), where, options);
   return emit.context.call(traced, where);
+}
+
+Tree minigptc::stopGradient(const Tree &values, std::source_location where) {
+  return values.map([&](const Value &x) {
+    DType dtype = x.dtype();
+    if (!runtime::isFloat(dtype))
+      return x;
+    // Integers have no gradients: the detour over the bits ends them.
+    DType wide = dtype == f64 ? f64 : f32, bits = dtype == f64 ? u64 : u32;
+    Value number = bitcast(Operand(convert(Operand(x, where), wide), where), bits);
+    return convert(Operand(bitcast(Operand(number, where), wide), where), dtype);
+  });
 }

@@ -36,6 +36,14 @@ def Exec_BlockOp : Exec_Op<"block", [FunctionOpInterface, IsolatedFromAbove, Sin
 
 def Exec_FrameOp : Exec_Op<"frame", [Pure]> {
   let summary = "a buffer at a byte offset of the frame";
+  let description = [{
+    The offset is a multiple of 64. Buffers of a frame may overlap where their
+    lifetimes do not.
+
+    ```mlir
+    %t = exec.frame 64 : memref<4xf32>
+    ```
+  }];
   let arguments = (ins I64Attr:$offset);
   let results = (outs AnyMemRef:$result);
   let assemblyFormat = "$offset attr-dict `:` type($result)";
@@ -44,6 +52,11 @@ def Exec_FrameOp : Exec_Op<"frame", [Pure]> {
 
 def Exec_ConstantOp : Exec_Op<"constant", [Pure]> {
   let summary = "a read-only buffer with given contents";
+  let description = [{
+    ```mlir
+    %c = exec.constant dense<1.0> : tensor<4xf32> : memref<4xf32>
+    ```
+  }];
   let arguments = (ins ElementsAttr:$value);
   let results = (outs AnyMemRef:$result);
   let assemblyFormat = "$value attr-dict `:` type($result)";
@@ -52,6 +65,11 @@ def Exec_ConstantOp : Exec_Op<"constant", [Pure]> {
 
 def Exec_ViewOp : Exec_Op<"view", [Pure]> {
   let summary = "the same bytes as another type (a reshape)";
+  let description = [{
+    ```mlir
+    %v = exec.view %t : memref<4xf32> to memref<2x2xf32>
+    ```
+  }];
   let arguments = (ins AnyMemRef:$source);
   let results = (outs AnyMemRef:$result);
   let assemblyFormat = "$source attr-dict `:` type($source) `to` type($result)";
@@ -64,18 +82,6 @@ def Exec_LaunchOp : Exec_Op<"launch", [AttrSizedOperandSegments, DeclareOpInterf
     `kernel` is a function marked `exec.kernel` with graph ops: its arguments are
     the inputs' values, its results are written to the outputs. An output may be
     an input's buffer only where the kernel reads each element before it writes it.
-
-    ```mlir
-    %t = exec.frame 64 : memref<4xf32>
-    ```
-
-    ```mlir
-    %c = exec.constant dense<1.0> : tensor<4xf32> : memref<4xf32>
-    ```
-
-    ```mlir
-    %v = exec.view %t : memref<4xf32> to memref<2x2xf32>
-    ```
 
     ```mlir
     exec.launch @kernel ins(%x : memref<4xf32>) outs(%y : memref<4xf32>)
@@ -112,6 +118,14 @@ def Exec_GemmOp : Exec_Op<"gemm"> {
 
 def Exec_CallOp : Exec_Op<"call", [AttrSizedOperandSegments, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "runs another block with its frame at an offset of this one's";
+  let description = [{
+    The callee writes its outputs and uses as many bytes of this frame, from
+    `frame` on, as its own frame has.
+
+    ```mlir
+    exec.call @layer ins(%x : memref<4xf32>) outs(%y : memref<4xf32>) frame 128
+    ```
+  }];
   let arguments = (ins FlatSymbolRefAttr:$callee, Variadic<AnyMemRef>:$inputs, Variadic<AnyMemRef>:$outputs, I64Attr:$frame);
   let assemblyFormat = "$callee `ins` `(` ($inputs^ `:` type($inputs))? `)` `outs` `(` ($outputs^ `:` type($outputs))? `)` `frame` $frame attr-dict";
 }
@@ -121,10 +135,6 @@ def Exec_ScalarsOp : Exec_Op<"scalars", [AttrSizedOperandSegments, DeclareOpInte
   let description = [{
     `program` is a function marked `graph.host`. Inputs are scalar buffers that
     the host reads before the step, outputs scalar buffers that it writes.
-
-    ```mlir
-    exec.call @layer ins(%x : memref<4xf32>) outs(%y : memref<4xf32>) frame 128
-    ```
 
     ```mlir
     exec.scalars @schedule ins(%n : memref<i64>) outs(%rate : memref<f32>)

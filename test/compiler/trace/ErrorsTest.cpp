@@ -75,8 +75,7 @@ TEST_CASE("trees") {
 }
 
 TEST_CASE("a tensor is no bool") {
-  // `if (x > 0)` does not compile: the conversion is deleted, with a message that
-  // names select and cond. The compiler names the line.
+  // What the C++ compiler says to `if (x > 0)`: the test tensor_as_bool.
   STATIC_REQUIRE(!std::is_convertible_v<Value, bool>);
 }
 

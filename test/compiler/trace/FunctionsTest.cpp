@@ -14,6 +14,16 @@ using namespace minigptc;
 using namespace minigptc::test;
 
 namespace {
+struct Line {
+  Value slope, offset;
+};
+} // namespace
+
+template <> struct minigptc::TreeConversion<Line> {
+  static Tree toTree(const Line &line) { return {{"slope", line.slope}, {"offset", line.offset}}; }
+};
+
+namespace {
 
 struct Block : nn::Module {
   nn::Linear up, down;
@@ -236,4 +246,34 @@ TEST_CASE("the work of matrix products") {
   CHECK(program.matmulFlops("step") == 3 * program.matmulFlops("forward"));
   CHECK(program.matmulFlops("twice") == 2 * program.matmulFlops("forward"));
   CHECK(program.matmulFlops("none") == 0);
+}
+
+TEST_CASE("no gradient passes through stopGradient") {
+  auto f = [](Value x) {
+    Tree stopped = stopGradient({{"x", x}, {"n", arange(2)}});
+    auto loss = [&](Value x) { return sum(x * square(stopGradient(x))); };
+    return Tree{{"same", stopped}, {"grad", grad(loss)(x)}};
+  };
+  ProgramRunner runner;
+  Program program = trace({{"f", f, {{"x", TensorSpec(f32, {2})}}}});
+  auto results =
+      runner.run(program, "f", {{"x", runner.tensor("2xf32", {3, -2})}}, "graph-autodiff");
+  CHECK(results.at("same.x").getFloat(0) == 3);
+  CHECK(results.at("same.n").getInt(1) == 1);
+  CHECK(results.at("grad").getFloat(0) == 9);
+  CHECK(results.at("grad").getFloat(1) == 4);
+}
+
+TEST_CASE("a user's struct converts to a tree") {
+  auto at = [](Tree line, Value x) { return x * line["slope"] + line["offset"]; };
+  auto f = [&](Value x) {
+    Line line{sum(x), x[0]};
+    return Tree{{"line", line}, {"slope", grad([&](Tree t) { return sum(at(t, x)); })(line)}};
+  };
+  Program program = trace({{"f", f, {TensorSpec(f32, {2})}}});
+  std::vector<std::string> paths;
+  for (const auto &[path, spec] : program.function("f").output.flatten())
+    paths.push_back(path);
+  CHECK(paths ==
+        std::vector<std::string>{"line.slope", "line.offset", "slope.slope", "slope.offset"});
 }

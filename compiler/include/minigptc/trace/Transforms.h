@@ -4,6 +4,7 @@
 //   Tree g = grad(loss, {.argnums = {1}})(x, params);
 //   auto [y, pullback] = vjp(f)(x);   Tree dx = pullback(dy);
 //   Tree y = checkpoint(block, Remat::dots)(x);
+//   Value target = stopGradient(model.apply(params, x));
 //
 //===----------------------------------------------------------------------===//
 #ifndef MINIGPTC_TRACE_TRANSFORMS_H
@@ -82,6 +83,9 @@ auto checkpoint(F f, Remat policy = Remat::nothing,
     return detail::runCheckpoint(fn, trees, policy, where);
   };
 }
+
+/// The same values, through which no gradient passes.
+Tree stopGradient(const Tree &values, std::source_location where = std::source_location::current());
 
 } // namespace minigptc
 
