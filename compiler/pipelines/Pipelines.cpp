@@ -76,7 +76,7 @@ std::string minigptc::stageNames() {
                     ", ");
 }
 
-std::optional<Stage> minigptc::parseStage(llvm::StringRef name) {
+std::optional<Stage> minigptc::parseStage(std::string_view name) {
   for (const StageInfo &info : kStages)
     if (info.name == name)
       return info.stage;

@@ -24,8 +24,6 @@ void registerAllPasses();
 /// Registers `--minigptc-to-<stage>`, which goes on from the module's stage.
 void registerPipelines();
 
-/// The stage of a name.
-std::optional<Stage> parseStage(llvm::StringRef name);
 /// The stage a module is in (`trace` if it does not say). Fails, with a
 /// diagnostic, if that is unknown or later than `to`.
 llvm::FailureOr<Stage> getStage(mlir::ModuleOp module, Stage to);

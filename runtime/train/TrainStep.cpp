@@ -113,13 +113,7 @@ Status TrainStep::setParameters(const NamedArrays &parameters) {
   return Status::success();
 }
 
-NamedArrays TrainStep::parameters() const {
-  NamedArrays parameters;
-  for (const auto &[name, array] : state_)
-    if (name.starts_with(kParams))
-      parameters.emplace_back(name.substr(kParams.size()), array);
-  return parameters;
-}
+NamedArrays TrainStep::parameters() const { return parametersOf(state_); }
 
 /// Moves the state out of this object, so that the step can work in place.
 std::vector<Array> TrainStep::takeInputs(const Batch &batch, RandomKey key) {

@@ -110,6 +110,15 @@ template <typename T> void transposeInto(const Array &from, Array &to) {
 
 } // namespace
 
+NamedArrays parametersOf(const NamedArrays &state) {
+  constexpr std::string_view prefix = "state.params.";
+  NamedArrays parameters;
+  for (const auto &[name, array] : state)
+    if (name.starts_with(prefix))
+      parameters.emplace_back(name.substr(prefix.size()), array);
+  return parameters;
+}
+
 Array transposed(const Array &matrix) {
   Array result(TensorType{matrix.dtype(), {matrix.shape()[1], matrix.shape()[0]}});
   if (!result.valid())

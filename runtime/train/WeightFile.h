@@ -21,6 +21,9 @@ namespace minigptc::runtime {
 /// Arrays by name, in a fixed order.
 using NamedArrays = std::vector<std::pair<std::string, Array>>;
 
+/// The parameters in a program's state: what is at `state.params.<name>`, by <name>.
+NamedArrays parametersOf(const NamedArrays &state);
+
 /// The parameters as f32, in the order of `weights`. One error lists everything
 /// that is missing, surplus, wrongly shaped, of a wrong type or not finite.
 StatusOr<NamedArrays> loadWeights(const std::string &path, const std::vector<WeightInfo> &weights);

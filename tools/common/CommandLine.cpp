@@ -25,6 +25,10 @@ int minigptc::reportError(const Status &status) {
   return exitStatusOf(status);
 }
 
+void minigptc::printRemark(const std::string &text) {
+  fprintf(stderr, "minigptc: remark: %s\n", text.c_str());
+}
+
 int minigptc::reportStatus(const Status &status) { return status.ok() ? 0 : reportError(status); }
 
 /// The deepest subcommand that was chosen.

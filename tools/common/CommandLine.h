@@ -26,6 +26,8 @@ int exitStatusOf(const runtime::Status &status);
 /// Prints "minigptc: error: WHAT", "  at …", "  help: …" to stderr, and gives the
 /// exit status.
 int reportError(const runtime::Status &status);
+/// Prints "minigptc: remark: WHAT" to stderr.
+void printRemark(const std::string &text);
 /// 0, or `reportError`.
 int reportStatus(const runtime::Status &status);
 

@@ -8,7 +8,6 @@
 #include "runtime/train/Checkpoint.h"
 #include "runtime/train/Evaluation.h"
 #include "runtime/train/OutputFolder.h"
-#include "runtime/train/TrainStep.h"
 #include "runtime/train/TrainingSession.h"
 #include "tools/common/CommandLine.h"
 #include "tools/common/RunFlags.h"
@@ -76,29 +75,21 @@ Status Flags::apply(RunConfig &config) const {
 }
 
 /// Parameters of a weight file, or of the newest checkpoint in a run's folder.
-StatusOr<NamedArrays> loadParameters(const std::string &path, const ProgramMetadata &metadata,
-                                     TrainingProgram &program) {
+StatusOr<NamedArrays> loadParameters(const std::string &path, const ProgramMetadata &metadata) {
   OutputFolder folder(path);
   if (!folder.holdsRun())
     return loadWeights(path, metadata.parameters);
-  StatusOr<Checkpoint> checkpoint =
-      loadNewestCheckpoint(folder.checkpoints(), [](const std::string &remark) {
-        std::fprintf(stderr, "remark: %s\n", remark.c_str());
-      });
+  StatusOr<Checkpoint> checkpoint = loadNewestCheckpoint(folder.checkpoints(), printRemark);
   if (!checkpoint)
     return checkpoint.status();
-  StatusOr<TrainStep> step = TrainStep::bind(program);
-  if (!step)
-    return step.status();
-  MINIGPTC_RETURN_IF_ERROR(step->setState(checkpoint->tensors));
-  return step->parameters();
+  return parametersOf(checkpoint->tensors);
 }
 
 Status evaluate(Session &session, const Flags &flags, const RunConfig &config,
                 const ProgramMetadata &metadata) {
   cancelOnSignals();
   SessionProgram program(session);
-  StatusOr<NamedArrays> parameters = loadParameters(flags.evaluated, metadata, program);
+  StatusOr<NamedArrays> parameters = loadParameters(flags.evaluated, metadata);
   if (!parameters)
     return parameters.status();
   StatusOr<DataSources> data = openData(config);

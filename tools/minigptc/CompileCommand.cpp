@@ -23,16 +23,6 @@ struct CompileFlags {
   bool quiet = false;
 };
 
-/// The stage of that name; unknown ones list those that exist.
-runtime::StatusOr<Stage> parseStage(const std::string &name) {
-  std::string known = stageNames(), word;
-  std::istringstream words(known);
-  for (int number = 0; std::getline(words >> std::ws, word, ','); ++number)
-    if (word == name)
-      return Stage(number);
-  return Status(StatusCode::invalidArgument, "there is no stage '" + name + "' in this build").withHelp("stages: " + known);
-}
-
 Status printText(const std::string &text) {
   if (fwrite(text.data(), 1, text.size(), stdout) != text.size() || fflush(stdout) != 0)
     return Status(StatusCode::resourceExhausted, "can't write to standard output");
@@ -40,9 +30,10 @@ Status printText(const std::string &text) {
 }
 
 Status printStageOf(const CompileFlags &flags, const CompileOptions &options) {
-  runtime::StatusOr<Stage> stage = parseStage(flags.stopAfter);
+  std::optional<Stage> stage = parseStage(flags.stopAfter);
   if (!stage)
-    return stage.status();
+    return Status(StatusCode::invalidArgument, "there is no stage '" + flags.stopAfter + "' in this build")
+        .withHelp("stages: " + stageNames());
   if (!flags.input.empty()) {
     runtime::StatusOr<std::string> text = runtime::readTextFile(flags.input);
     return text ? printText(printStageOfText(*text, flags.input, *stage, options)) : text.status();

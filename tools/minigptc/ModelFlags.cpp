@@ -2,6 +2,7 @@
 #include "tools/minigptc/ModelFlags.h"
 
 #include "runtime/base/Suggest.h"
+#include "tools/common/CommandLine.h"
 #include "tools/minigptc/Config.h"
 
 #include <cstdio>
@@ -53,6 +54,6 @@ runtime::StatusOr<RunConfig> ModelFlags::resolve(bool quiet) const {
     MINIGPTC_RETURN_IF_ERROR(builder.applySetting(setting, "--set " + setting));
   if (!quiet)
     for (const std::string &remark : builder.remarks())
-      fprintf(stderr, "minigptc: remark: %s\n", remark.c_str());
+      printRemark(remark);
   return builder.finish();
 }

@@ -2,6 +2,7 @@
 #include "tools/minigptc/Weights.h"
 
 #include "runtime/train/Checkpoint.h"
+#include "tools/common/CommandLine.h"
 
 using namespace minigptc;
 using runtime::Status;
@@ -32,24 +33,12 @@ runtime::StatusOr<Source> findSource(const WeightFlags &flags, bool quiet) {
   }
   if (flags.model.chosen() || !flags.model.settings.empty())
     return Status(StatusCode::invalidArgument, "--run brings its own configuration; --preset, --config, --model and --set go with --weights");
-  runtime::StatusOr<runtime::Checkpoint> checkpoint = runtime::loadNewestCheckpoint(
-      flags.run + "/checkpoints", [](const std::string &text) { fprintf(stderr, "minigptc: remark: %s\n", text.c_str()); });
+  runtime::StatusOr<runtime::Checkpoint> checkpoint =
+      runtime::loadNewestCheckpoint(flags.run + "/checkpoints", printRemark);
   if (!checkpoint)
     return checkpoint.status();
   runtime::RunConfig config = checkpoint->config;
   return Source{std::move(config), std::move(*checkpoint)};
-}
-
-/// `state.params.<name>` of a checkpoint.
-runtime::StatusOr<runtime::NamedArrays> parametersOf(const runtime::Checkpoint &checkpoint) {
-  const std::string prefix = "state.params.";
-  runtime::NamedArrays arrays;
-  for (const auto &[name, array] : checkpoint.tensors)
-    if (name.rfind(prefix, 0) == 0)
-      arrays.emplace_back(name.substr(prefix.size()), array);
-  if (arrays.empty())
-    return Status(StatusCode::dataLoss, "the checkpoint holds no parameters");
-  return arrays;
 }
 
 } // namespace
@@ -61,15 +50,15 @@ runtime::StatusOr<TrainedModel> minigptc::loadTrained(const WeightFlags &flags, 
   runtime::StatusOr<LoadedProgram> loaded = buildSession(source->config, {.training = false}, build);
   if (!loaded)
     return loaded.status();
-  runtime::StatusOr<runtime::NamedArrays> parameters = Status(StatusCode::internal, "no parameters");
-  if (source->checkpoint) {
-    parameters = parametersOf(*source->checkpoint);
-  } else {
-    runtime::StatusOr<runtime::ProgramMetadata> metadata = runtime::ProgramMetadata::fromJson(loaded->session.metadata());
-    if (!metadata)
-      return metadata.status();
-    parameters = runtime::loadWeights(flags.weights, metadata->parameters);
-  }
+  if (source->checkpoint)
+    return TrainedModel{std::move(source->config), std::move(loaded->session),
+                        runtime::parametersOf(source->checkpoint->tensors)};
+  runtime::StatusOr<runtime::ProgramMetadata> metadata =
+      runtime::ProgramMetadata::fromJson(loaded->session.metadata());
+  if (!metadata)
+    return metadata.status();
+  runtime::StatusOr<runtime::NamedArrays> parameters =
+      runtime::loadWeights(flags.weights, metadata->parameters);
   if (!parameters)
     return parameters.status();
   return TrainedModel{std::move(source->config), std::move(loaded->session), std::move(*parameters)};

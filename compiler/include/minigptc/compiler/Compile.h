@@ -11,19 +11,22 @@
 #include <cstddef>
 #include <cstdint>
 #include <iosfwd>
+#include <optional>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace minigptc {
 
 class Program;
 
-/// A stage of the pipeline, in order; see docs/design/architecture.md. Stages
-/// of DESIGN that do not exist yet (stage, shard, spmd) have no entry.
+/// A stage of the pipeline, in order; see docs/design/architecture.md.
 enum class Stage { trace, autodiff, step, fuse, schedule, exec };
 /// Their names, comma-separated, in order.
 std::string stageNames();
+/// The stage of a name.
+std::optional<Stage> parseStage(std::string_view name);
 
 /// The compiler refused a program. `what()` has the message, the user's place
 /// and notes, a line each.
