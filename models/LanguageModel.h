@@ -3,6 +3,10 @@
 // A language model maps token ids i32 [B, T] to logits f32 [B, T, V], in two parts, so
 // that generation computes the head for one position only.
 //
+//   std::unique_ptr<LanguageModel> model = makeModel(config.model);
+//   Tree params = model->init(key);
+//   Value logits = model->apply(params, tokens);
+//
 //===----------------------------------------------------------------------===//
 #ifndef MINIGPTC_MODELS_LANGUAGEMODEL_H
 #define MINIGPTC_MODELS_LANGUAGEMODEL_H

@@ -4,6 +4,9 @@
 // each op through `EvaluableOp`. Slow, simple, and what compiled code is
 // compared with.
 //
+//   context.appendDialectRegistry(registry); // with registerEvaluableModels(registry)
+//   FailureOr<SmallVector<Tensor>> results = interpreter::evaluate(module, "main", {x, y});
+//
 //===----------------------------------------------------------------------===//
 #ifndef MINIGPTC_COMPILER_INTERPRETER_INTERPRETER_H
 #define MINIGPTC_COMPILER_INTERPRETER_INTERPRETER_H

@@ -3,6 +3,9 @@
 // A module carries its stage in `minigptc.stage`; passes from one stage to the
 // next are listed once, here, for the command line, `jit` and minigptc-opt.
 //
+//   registerAllDialects(registry);
+//   if (failed(runPipeline(module, Stage::fuse, options))) … // from whatever stage it is in
+//
 //===----------------------------------------------------------------------===//
 #ifndef MINIGPTC_COMPILER_PIPELINES_PIPELINES_H
 #define MINIGPTC_COMPILER_PIPELINES_PIPELINES_H

@@ -14,6 +14,10 @@
 // Times are numbers of ops in the block; host calls run before all of them, and
 // the copies at the end behind.
 //
+//   auto buffers = BufferAssignment::compute(function, lookup, inPlace);
+//   const BufferAssignment::Storage &storage = (*buffers)[buffers->getStorage(value)];
+//   if (storage.kind == BufferAssignment::Kind::frame) … // at storage.offset
+//
 //===----------------------------------------------------------------------===//
 #ifndef MINIGPTC_COMPILER_CONVERSION_GRAPHTOEXEC_BUFFERASSIGNMENT_H
 #define MINIGPTC_COMPILER_CONVERSION_GRAPHTOEXEC_BUFFERASSIGNMENT_H

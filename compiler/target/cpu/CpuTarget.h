@@ -1,4 +1,14 @@
 //===- CpuTarget.h - machine code and artifact for the CPU ------*- C++ -*-===//
+//
+// The way of a kernel: compiler/target/cpu/Kernels.h looks for its object code in
+// the cache (ObjectCache.h); if it is not there, KernelEmitter.h writes loops,
+// KernelLowering.h brings them to LLVM, MachineCode.h compiles. Linker.h makes one
+// shared object of all, ArtifactBuilder.h the tables around it.
+//
+//   CompileStats stats;
+//   FailureOr<std::vector<std::byte>> mgx = cpu::emitArtifact(module, options, stats);
+//
+//===----------------------------------------------------------------------===//
 #ifndef MINIGPTC_COMPILER_TARGET_CPU_CPUTARGET_H
 #define MINIGPTC_COMPILER_TARGET_CPU_CPUTARGET_H
 

@@ -1,4 +1,9 @@
 //===- Linker.h - one shared object from many kernels -----------*- C++ -*-===//
+//
+//   std::string error;
+//   FailureOr<std::vector<std::byte>> code = linkSharedObject(objects, error);
+//
+//===----------------------------------------------------------------------===//
 #ifndef MINIGPTC_COMPILER_TARGET_CPU_LINKER_H
 #define MINIGPTC_COMPILER_TARGET_CPU_LINKER_H
 
