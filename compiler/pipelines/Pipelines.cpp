@@ -78,7 +78,7 @@ std::string minigptc::stageNames() {
 
 std::optional<Stage> minigptc::parseStage(std::string_view name) {
   for (const StageInfo &info : kStages)
-    if (info.name == name)
+    if (info.name == llvm::StringRef(name))
       return info.stage;
   return std::nullopt;
 }
