@@ -28,7 +28,8 @@ std::set<std::string> sections() {
 Status unknownKey(const std::string &name, const std::string &place) {
   std::string nearest = runtime::nearestName(name, configKeyNames());
   return invalid("unknown key '" + name + "'", place)
-      .withHelp(nearest.empty() ? "`minigptc config show` lists all keys" : "did you mean '" + nearest + "'?");
+      .withHelp(nearest.empty() ? "`minigptc config show` lists all keys"
+                                : "did you mean '" + nearest + "'?");
 }
 
 } // namespace
@@ -69,7 +70,9 @@ Status ConfigBuilder::applyFile(const std::string &path) {
   } catch (const YAML::Exception &) {
     return Status(StatusCode::invalidArgument, "can't read " + path);
   }
-  auto place = [&](const YAML::Node &node) { return path + ":" + std::to_string(node.Mark().line + 1); };
+  auto place = [&](const YAML::Node &node) {
+    return path + ":" + std::to_string(node.Mark().line + 1);
+  };
   if (root.IsNull())
     return Status::success();
   if (!root.IsMap())
@@ -89,7 +92,8 @@ Status ConfigBuilder::applyFile(const std::string &path) {
     if (wholeSection && known.count(section) && !entry.second.IsNull())
       return invalid("section '" + section + "' must hold keys", place(entry.first));
     if (wholeSection) {
-      MINIGPTC_RETURN_IF_ERROR(setKey(section, entry.second, place(entry.first), config_, places_, remarks_));
+      MINIGPTC_RETURN_IF_ERROR(
+          setKey(section, entry.second, place(entry.first), config_, places_, remarks_));
       continue;
     }
     for (const auto &item : entry.second) {
@@ -98,7 +102,8 @@ Status ConfigBuilder::applyFile(const std::string &path) {
       const std::string name = section + "." + item.first.Scalar();
       if (!seen.insert(name).second)
         return invalid("'" + name + "' is there twice", place(item.first));
-      MINIGPTC_RETURN_IF_ERROR(setKey(name, item.second, place(item.first), config_, places_, remarks_));
+      MINIGPTC_RETURN_IF_ERROR(
+          setKey(name, item.second, place(item.first), config_, places_, remarks_));
     }
   }
   return Status::success();
@@ -123,7 +128,8 @@ std::string ConfigBuilder::placeOf(const std::string &key) const {
 }
 
 runtime::StatusOr<RunConfig> ConfigBuilder::finish() const {
-  auto fail = [&](std::string message, std::initializer_list<const char *> keys, std::string help = "") {
+  auto fail = [&](std::string message, std::initializer_list<const char *> keys,
+                  std::string help = "") {
     std::string place;
     for (const char *key : keys)
       if (place.empty())
@@ -131,10 +137,11 @@ runtime::StatusOr<RunConfig> ConfigBuilder::finish() const {
     return Status(invalid(std::move(message), place).withHelp(std::move(help)));
   };
   // A file with `enabled: false` may keep its mesh; anything else asks for devices.
-  bool asksForSharding = config_.sharding.enabled || (placeOf("sharding.enabled").empty() && !config_.sharding.mode.empty());
+  bool asksForSharding = config_.sharding.enabled ||
+                         (placeOf("sharding.enabled").empty() && !config_.sharding.mode.empty());
   if (asksForSharding)
-    return fail("this build trains on one device; it can't shard a model", {"sharding.enabled", "sharding.mode"},
-                "set sharding.enabled=false");
+    return fail("this build trains on one device; it can't shard a model",
+                {"sharding.enabled", "sharding.mode"}, "set sharding.enabled=false");
   const auto &model = config_.model;
   auto number = [](int64_t n) { return std::to_string(n); };
   if (model.dModel % model.numHeads != 0)
@@ -152,7 +159,8 @@ runtime::StatusOr<RunConfig> ConfigBuilder::finish() const {
   if (const auto &schedule = config_.schedule) {
     if (schedule->cycleIters <= schedule->warmupIters)
       return fail("lr_schedule.cosine_cycle_iters (" + number(schedule->cycleIters) +
-                      ") must be more than lr_schedule.warmup_iters (" + number(schedule->warmupIters) + ")",
+                      ") must be more than lr_schedule.warmup_iters (" +
+                      number(schedule->warmupIters) + ")",
                   {"lr_schedule.cosine_cycle_iters", "lr_schedule.warmup_iters"},
                   "the cycle includes the warm-up");
     if (schedule->minLr > schedule->maxLr)

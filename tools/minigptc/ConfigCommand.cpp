@@ -11,7 +11,8 @@ using namespace minigptc;
 
 /// `config show`: prints the resolved configuration; `config check`: only says
 /// whether it is one.
-static void addAction(CLI::App &parent, const char *name, const char *summary, bool print, int &exitStatus) {
+static void addAction(CLI::App &parent, const char *name, const char *summary, bool print,
+                      int &exitStatus) {
   CLI::App *command = parent.add_subcommand(name, summary);
   auto flags = std::make_shared<ModelFlags>();
   flags->addTo(*command);
@@ -29,7 +30,8 @@ static void addAction(CLI::App &parent, const char *name, const char *summary, b
 
 void minigptc::addConfigCommand(CLI::App &app, int &exitStatus) {
   CLI::App *command = app.add_subcommand("config", "Shows or checks a configuration");
-  command->footer("Example:\n  minigptc config show --preset tiny --set model.num_layers=6\n  minigptc config check run.yaml");
+  command->footer("Example:\n  minigptc config show --preset tiny --set model.num_layers=6\n  "
+                  "minigptc config check run.yaml");
   command->require_subcommand(1);
   addAction(*command, "show", "Prints the resolved configuration", true, exitStatus);
   addAction(*command, "check", "Says what is wrong with a configuration", false, exitStatus);

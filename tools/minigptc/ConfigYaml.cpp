@@ -13,7 +13,8 @@ namespace {
 /// where a person would write none: 0.0006, not 6e-04.
 std::string number(double value) {
   double size = std::abs(value);
-  auto format = value == 0 || (size >= 1e-5 && size < 1e15) ? std::chars_format::fixed : std::chars_format::scientific;
+  auto format = value == 0 || (size >= 1e-5 && size < 1e15) ? std::chars_format::fixed
+                                                            : std::chars_format::scientific;
   char text[64];
   auto end = std::to_chars(text, text + sizeof text, value, format).ptr;
   return std::string(text, end);

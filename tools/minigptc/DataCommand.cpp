@@ -28,7 +28,8 @@ static runtime::Status makeStories(int64_t bytes, uint64_t seed, const std::stri
 void minigptc::addDataCommand(CLI::App &app, int &exitStatus) {
   CLI::App *command = app.add_subcommand("data", "Makes training data");
   command->require_subcommand(1);
-  CLI::App *stories = command->add_subcommand("stories", "Writes small English stories from a seeded grammar");
+  CLI::App *stories =
+      command->add_subcommand("stories", "Writes small English stories from a seeded grammar");
   stories->footer("Example:\n  minigptc data stories --bytes 1000000 --seed 1 -o stories.txt");
   struct Flags {
     int64_t bytes = 1000000;
@@ -36,7 +37,8 @@ void minigptc::addDataCommand(CLI::App &app, int &exitStatus) {
     std::string output;
   };
   auto flags = std::make_shared<Flags>();
-  stories->add_option("--bytes", flags->bytes, "Length of the text in bytes")->capture_default_str();
+  stories->add_option("--bytes", flags->bytes, "Length of the text in bytes")
+      ->capture_default_str();
   stories->add_option("--seed", flags->seed, "Equal seeds give equal texts")->capture_default_str();
   stories->add_option("-o,--output", flags->output, "File to write")->required()->type_name("FILE");
   stories->callback([=, &exitStatus] {

@@ -22,7 +22,8 @@ struct EvalFlags {
 };
 
 /// The tokens to evaluate: what the flags name, whole, else what the run held out.
-runtime::StatusOr<std::unique_ptr<runtime::TokenSource>> openTokens(const EvalFlags &flags, const runtime::RunConfig &config) {
+runtime::StatusOr<std::unique_ptr<runtime::TokenSource>>
+openTokens(const EvalFlags &flags, const runtime::RunConfig &config) {
   if (!flags.text.empty() && !flags.data.empty())
     return Status(StatusCode::invalidArgument, "--text and --data exclude each other");
   if (!flags.text.empty())
@@ -37,19 +38,22 @@ runtime::StatusOr<std::unique_ptr<runtime::TokenSource>> openTokens(const EvalFl
   if (!sources)
     return sources.status();
   if (!sources->val)
-    return Status(StatusCode::invalidArgument, "the run has no held-out data").withHelp("name some with --data or --text");
+    return Status(StatusCode::invalidArgument, "the run has no held-out data")
+        .withHelp("name some with --data or --text");
   return std::move(sources->val);
 }
 
 Status evaluate(const EvalFlags &flags) {
-  runtime::StatusOr<TrainedModel> model = loadTrained(flags.weights, flags.build, /*quiet=*/flags.json);
+  runtime::StatusOr<TrainedModel> model =
+      loadTrained(flags.weights, flags.build, /*quiet=*/flags.json);
   if (!model)
     return model.status();
   auto tokens = openTokens(flags, model->config);
   if (!tokens)
     return tokens.status();
   runtime::SessionProgram program(model->session);
-  runtime::StatusOr<runtime::Evaluator> evaluator = runtime::Evaluator::create(program, model->parameters);
+  runtime::StatusOr<runtime::Evaluator> evaluator =
+      runtime::Evaluator::create(program, model->parameters);
   if (!evaluator)
     return evaluator.status();
   runtime::StatusOr<runtime::LossReport> report = evaluator->wholeLoss(**tokens);
@@ -57,28 +61,36 @@ Status evaluate(const EvalFlags &flags) {
     return report.status();
   bool bytes = flags.data.empty() && (!flags.text.empty() || !model->config.data.textPath.empty());
   if (flags.json) {
-    printf("{\"loss\":%.9g,\"perplexity\":%.9g,\"bits_per_token\":%.9g,%s\"tokens\":%lld}\n", report->loss, report->perplexity(),
-           report->bitsPerToken(), bytes ? ("\"bits_per_byte\":" + std::to_string(report->bitsPerByte(1)) + ",").c_str() : "",
+    printf("{\"loss\":%.9g,\"perplexity\":%.9g,\"bits_per_token\":%.9g,%s\"tokens\":%lld}\n",
+           report->loss, report->perplexity(), report->bitsPerToken(),
+           bytes ? ("\"bits_per_byte\":" + std::to_string(report->bitsPerByte(1)) + ",").c_str()
+                 : "",
            (long long)report->tokens);
     return Status::success();
   }
-  printf("loss %.6f nats a token, perplexity %.4f, %.4f bits a %s, %lld tokens\n", report->loss, report->perplexity(),
-         report->bitsPerToken(), bytes ? "byte" : "token", (long long)report->tokens);
+  printf("loss %.6f nats a token, perplexity %.4f, %.4f bits a %s, %lld tokens\n", report->loss,
+         report->perplexity(), report->bitsPerToken(), bytes ? "byte" : "token",
+         (long long)report->tokens);
   return Status::success();
 }
 
 } // namespace
 
 void minigptc::addEvalCommand(CLI::App &app, int &exitStatus) {
-  CLI::App *command = app.add_subcommand("eval", "The loss of a trained model on a text or token file, every token once");
+  CLI::App *command = app.add_subcommand(
+      "eval", "The loss of a trained model on a text or token file, every token once");
   command->footer("Examples:\n"
                   "  minigptc eval --run runs/tiny\n"
                   "  minigptc eval --weights model.safetensors --preset tiny --text book.txt");
   auto flags = std::make_shared<EvalFlags>();
   flags->weights.addTo(*command);
   flags->build.addTo(*command);
-  command->add_option("--text", flags->text, "A text, used as bytes (default: what the run held out)")->type_name("FILE");
+  command
+      ->add_option("--text", flags->text, "A text, used as bytes (default: what the run held out)")
+      ->type_name("FILE");
   command->add_option("--data", flags->data, "Token file")->type_name("FILE");
   command->add_flag("--json", flags->json, "Print a JSON object");
-  command->callback([=, &exitStatus] { exitStatus = reportStatus(guardCompile([&] { return evaluate(*flags); })); });
+  command->callback([=, &exitStatus] {
+    exitStatus = reportStatus(guardCompile([&] { return evaluate(*flags); }));
+  });
 }

@@ -33,7 +33,8 @@ Status generateText(const GenerateFlags &flags) {
   };
   if (!write(flags.prompt))
     return Status(StatusCode::resourceExhausted, "can't write to standard output");
-  MINIGPTC_RETURN_IF_ERROR(runtime::generate(program, model->parameters, runtime::ByteCodec(), flags.prompt, flags.options, write));
+  MINIGPTC_RETURN_IF_ERROR(runtime::generate(program, model->parameters, runtime::ByteCodec(),
+                                             flags.prompt, flags.options, write));
   write("\n");
   return Status::success();
 }
@@ -42,19 +43,38 @@ Status generateText(const GenerateFlags &flags) {
 
 void minigptc::addGenerateCommand(CLI::App &app, int &exitStatus) {
   CLI::App *command = app.add_subcommand("generate", "Continues a text with a trained model");
-  command->footer("Examples:\n"
-                  "  minigptc generate --run runs/tiny --prompt \"Once upon a time\" --max-tokens 200\n"
-                  "  minigptc generate --weights model.safetensors --preset tiny --prompt \"It was\" --temperature 0");
+  command->footer(
+      "Examples:\n"
+      "  minigptc generate --run runs/tiny --prompt \"Once upon a time\" --max-tokens 200\n"
+      "  minigptc generate --weights model.safetensors --preset tiny --prompt \"It was\" "
+      "--temperature 0");
   auto flags = std::make_shared<GenerateFlags>();
   runtime::GenerateOptions &options = flags->options;
   flags->weights.addTo(*command);
   flags->build.addTo(*command);
   command->add_option("--prompt", flags->prompt, "The text to continue")->type_name("TEXT");
-  command->add_option("--max-tokens", options.maxTokens, "Tokens to add at most")->type_name("N")->capture_default_str();
-  command->add_option("--temperature", options.sampling.temperature, "0: always the most likely token")->type_name("X")->capture_default_str();
-  command->add_option("--top-k", options.sampling.topK, "Draw from the K most likely tokens; 0: from all")->type_name("K")->capture_default_str();
-  command->add_option("--top-p", options.sampling.topP, "Draw from the fewest tokens with this probability")->type_name("P")->capture_default_str();
-  command->add_option("--seed", options.sampling.seed, "Equal seeds give equal texts")->type_name("S")->capture_default_str();
+  command->add_option("--max-tokens", options.maxTokens, "Tokens to add at most")
+      ->type_name("N")
+      ->capture_default_str();
+  command
+      ->add_option("--temperature", options.sampling.temperature, "0: always the most likely token")
+      ->type_name("X")
+      ->capture_default_str();
+  command
+      ->add_option("--top-k", options.sampling.topK,
+                   "Draw from the K most likely tokens; 0: from all")
+      ->type_name("K")
+      ->capture_default_str();
+  command
+      ->add_option("--top-p", options.sampling.topP,
+                   "Draw from the fewest tokens with this probability")
+      ->type_name("P")
+      ->capture_default_str();
+  command->add_option("--seed", options.sampling.seed, "Equal seeds give equal texts")
+      ->type_name("S")
+      ->capture_default_str();
   command->add_option("--stop", options.stop, "Stop before this text")->type_name("TEXT");
-  command->callback([=, &exitStatus] { exitStatus = reportStatus(guardCompile([&] { return generateText(*flags); })); });
+  command->callback([=, &exitStatus] {
+    exitStatus = reportStatus(guardCompile([&] { return generateText(*flags); }));
+  });
 }

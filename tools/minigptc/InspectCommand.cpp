@@ -20,7 +20,9 @@ std::string text(std::string_view view) { return std::string(view); }
 Json parametersJson(const std::vector<runtime::ParameterDecl> &parameters) {
   Json list = Json::array();
   for (const runtime::ParameterDecl &parameter : parameters) {
-    Json item{{"name", text(parameter.name)}, {"type", parameter.type.toString()}, {"bytes", parameter.type.numBytes()}};
+    Json item{{"name", text(parameter.name)},
+              {"type", parameter.type.toString()},
+              {"bytes", parameter.type.numBytes()}};
     if (parameter.donatedTo >= 0)
       item["donated_to"] = parameter.donatedTo;
     if (parameter.indexBound > 0)
@@ -35,7 +37,8 @@ std::string targetOf(const runtime::Program &program, const runtime::Instruction
   case fb::Opcode::launch: return text(program.kernels[instruction.target].symbol);
   case fb::Opcode::gemm: {
     const runtime::GemmProblem &gemm = program.gemms[instruction.target].problem;
-    std::string shape = std::to_string(gemm.m) + "x" + std::to_string(gemm.n) + "x" + std::to_string(gemm.k);
+    std::string shape =
+        std::to_string(gemm.m) + "x" + std::to_string(gemm.n) + "x" + std::to_string(gemm.k);
     for (int64_t size : gemm.batch)
       shape = std::to_string(size) + "x" + shape;
     return shape;
@@ -47,34 +50,54 @@ std::string targetOf(const runtime::Program &program, const runtime::Instruction
 }
 
 Json describe(const runtime::Program &program, size_t fileBytes) {
-  Json entries = Json::array(), kernels = Json::array(), blocks = Json::array(), memory = Json::array();
+  Json entries = Json::array(), kernels = Json::array(), blocks = Json::array(),
+       memory = Json::array();
   for (const runtime::Entry &entry : program.entries)
-    entries.push_back({{"name", text(entry.name)}, {"frame_bytes", program.blocks[entry.block].frameSize},
-                       {"inputs", parametersJson(entry.inputs)}, {"outputs", parametersJson(entry.outputs)}});
+    entries.push_back({{"name", text(entry.name)},
+                       {"frame_bytes", program.blocks[entry.block].frameSize},
+                       {"inputs", parametersJson(entry.inputs)},
+                       {"outputs", parametersJson(entry.outputs)}});
   for (const runtime::KernelInfo &kernel : program.kernels)
-    kernels.push_back({{"symbol", text(kernel.symbol)}, {"items", kernel.items}, {"grain", kernel.grain},
-                       {"inputs", kernel.inputs.size()}, {"outputs", kernel.outputs.size()}, {"bytes", kernel.bytes}});
+    kernels.push_back({{"symbol", text(kernel.symbol)},
+                       {"items", kernel.items},
+                       {"grain", kernel.grain},
+                       {"inputs", kernel.inputs.size()},
+                       {"outputs", kernel.outputs.size()},
+                       {"bytes", kernel.bytes}});
   for (const runtime::Block &block : program.blocks) {
     Json instructions = Json::array();
     for (const runtime::Instruction &instruction : block.instructions)
-      instructions.push_back({{"op", fb::EnumNameOpcode(instruction.opcode)}, {"target", targetOf(program, instruction)},
+      instructions.push_back({{"op", fb::EnumNameOpcode(instruction.opcode)},
+                              {"target", targetOf(program, instruction)},
                               {"at", program.placeOf(instruction.location)}});
-    blocks.push_back({{"name", text(block.name)}, {"frame_bytes", block.frameSize}, {"instructions", std::move(instructions)}});
+    blocks.push_back({{"name", text(block.name)},
+                      {"frame_bytes", block.frameSize},
+                      {"instructions", std::move(instructions)}});
   }
   for (const runtime::MemoryReport &report : program.memory) {
     Json items = Json::array();
     for (const runtime::MemoryItem &item : report.items)
-      items.push_back({{"tensor", text(item.tensor)}, {"bytes", item.bytes}, {"at", program.placeOf(item.location)}});
-    memory.push_back({{"entry", text(report.entry)}, {"total", report.total}, {"items", std::move(items)}});
+      items.push_back({{"tensor", text(item.tensor)},
+                       {"bytes", item.bytes},
+                       {"at", program.placeOf(item.location)}});
+    memory.push_back(
+        {{"entry", text(report.entry)}, {"total", report.total}, {"items", std::move(items)}});
   }
   Json features = Json::array();
   for (std::string_view feature : program.features)
     features.push_back(text(feature));
   Json metadata = Json::parse(program.metadata, nullptr, /*allow_exceptions=*/false);
-  return {{"compiler", text(program.compiler)}, {"target", {{"triple", text(program.triple)}, {"features", std::move(features)}}},
-          {"bytes", fileBytes}, {"code_bytes", program.code.size()},
-          {"parameters", metadata.is_object() && metadata.contains("parameters") ? metadata["parameters"] : Json::array()},
-          {"entries", std::move(entries)}, {"kernels", std::move(kernels)}, {"blocks", std::move(blocks)}, {"memory", std::move(memory)}};
+  return {{"compiler", text(program.compiler)},
+          {"target", {{"triple", text(program.triple)}, {"features", std::move(features)}}},
+          {"bytes", fileBytes},
+          {"code_bytes", program.code.size()},
+          {"parameters", metadata.is_object() && metadata.contains("parameters")
+                             ? metadata["parameters"]
+                             : Json::array()},
+          {"entries", std::move(entries)},
+          {"kernels", std::move(kernels)},
+          {"blocks", std::move(blocks)},
+          {"memory", std::move(memory)}};
 }
 
 void printEntry(const runtime::Program &program, const runtime::Entry &entry) {
@@ -83,14 +106,15 @@ void printEntry(const runtime::Program &program, const runtime::Entry &entry) {
     inputBytes += uint64_t(input.type.numBytes());
   for (const auto &output : entry.outputs)
     outputBytes += uint64_t(output.type.numBytes());
-  printf("  %-12s %4zu inputs (%.2f MiB), %4zu outputs (%.2f MiB), %.2f MiB of temporaries\n", text(entry.name).c_str(),
-         entry.inputs.size(), double(inputBytes) / (1 << 20), entry.outputs.size(), double(outputBytes) / (1 << 20),
+  printf("  %-12s %4zu inputs (%.2f MiB), %4zu outputs (%.2f MiB), %.2f MiB of temporaries\n",
+         text(entry.name).c_str(), entry.inputs.size(), double(inputBytes) / (1 << 20),
+         entry.outputs.size(), double(outputBytes) / (1 << 20),
          double(program.blocks[entry.block].frameSize) / (1 << 20));
 }
 
 void printReport(const runtime::Program &program, size_t fileBytes) {
-  printf("artifact of %s for %s, %zu bytes (code %zu)\n", text(program.compiler).c_str(), text(program.triple).c_str(), fileBytes,
-         program.code.size());
+  printf("artifact of %s for %s, %zu bytes (code %zu)\n", text(program.compiler).c_str(),
+         text(program.triple).c_str(), fileBytes, program.code.size());
   printf("\nentries\n");
   for (const runtime::Entry &entry : program.entries)
     printEntry(program, entry);
@@ -106,12 +130,14 @@ void printReport(const runtime::Program &program, size_t fileBytes) {
   }
   printf("\nkernels (%zu)\n", program.kernels.size());
   for (const runtime::KernelInfo &kernel : program.kernels)
-    printf("  %-56s %zu in, %zu out, %lld items\n", text(kernel.symbol).c_str(), kernel.inputs.size(), kernel.outputs.size(),
-           (long long)kernel.items);
+    printf("  %-56s %zu in, %zu out, %lld items\n", text(kernel.symbol).c_str(),
+           kernel.inputs.size(), kernel.outputs.size(), (long long)kernel.items);
   for (const runtime::MemoryReport &report : program.memory) {
-    printf("\nmemory of %s at its peak: %.2f MiB\n", text(report.entry).c_str(), double(report.total) / (1 << 20));
+    printf("\nmemory of %s at its peak: %.2f MiB\n", text(report.entry).c_str(),
+           double(report.total) / (1 << 20));
     for (size_t i = 0; i < std::min<size_t>(report.items.size(), 12); ++i)
-      printf("  %10.2f MiB  %-32s %s\n", double(report.items[i].bytes) / (1 << 20), text(report.items[i].tensor).c_str(),
+      printf("  %10.2f MiB  %-32s %s\n", double(report.items[i].bytes) / (1 << 20),
+             text(report.items[i].tensor).c_str(),
              program.placeOf(report.items[i].location).c_str());
   }
 }
@@ -122,9 +148,12 @@ Status inspect(const std::string &path, bool json) {
     return bytes.status();
   runtime::StatusOr<runtime::Program> program = runtime::readArtifact(*bytes);
   if (!program)
-    return Status(program.status().code(), path + ": " + program.status().message()).withHelp(program.status().help());
+    return Status(program.status().code(), path + ": " + program.status().message())
+        .withHelp(program.status().help());
   if (json)
-    printf("%s\n", describe(*program, bytes->size()).dump(1, ' ', false, Json::error_handler_t::replace).c_str());
+    printf("%s\n", describe(*program, bytes->size())
+                       .dump(1, ' ', false, Json::error_handler_t::replace)
+                       .c_str());
   else
     printReport(*program, bytes->size());
   return Status::success();
@@ -142,5 +171,6 @@ void minigptc::addInspectCommand(CLI::App &app, int &exitStatus) {
   auto flags = std::make_shared<Flags>();
   command->add_option("FILE", flags->file, "The artifact")->required();
   command->add_flag("--json", flags->json, "Print a JSON object");
-  command->callback([=, &exitStatus] { exitStatus = reportStatus(inspect(flags->file, flags->json)); });
+  command->callback(
+      [=, &exitStatus] { exitStatus = reportStatus(inspect(flags->file, flags->json)); });
 }

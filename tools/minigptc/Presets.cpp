@@ -16,15 +16,27 @@ struct Preset {
 
 /// Sizes and schedule of a small Transformer LM on bytes.
 void smallLm(RunConfig &c, int64_t d, int64_t ff, int64_t layers, int64_t context, int64_t batch) {
-  c.model = {.type = "transformer_lm", .dModel = d, .numHeads = 8, .dFf = ff, .numLayers = layers,
-             .vocabSize = 256, .contextLength = context};
+  c.model = {.type = "transformer_lm",
+             .dModel = d,
+             .numHeads = 8,
+             .dFf = ff,
+             .numLayers = layers,
+             .vocabSize = 256,
+             .contextLength = context};
   c.training.batchSize = batch;
 }
 
 /// MiniGPT trains with plain Adam, without clipping or a schedule.
-void minigpt(RunConfig &c, int64_t d, int64_t ff, int64_t blocks, int64_t maxlen, int64_t vocab, int64_t batch) {
-  c.model = {.type = "minigpt", .dModel = d, .numHeads = 8, .dFf = ff, .numLayers = blocks,
-             .vocabSize = vocab, .contextLength = maxlen, .dropout = 0.1};
+void minigpt(RunConfig &c, int64_t d, int64_t ff, int64_t blocks, int64_t maxlen, int64_t vocab,
+             int64_t batch) {
+  c.model = {.type = "minigpt",
+             .dModel = d,
+             .numHeads = 8,
+             .dFf = ff,
+             .numLayers = blocks,
+             .vocabSize = vocab,
+             .contextLength = maxlen,
+             .dropout = 0.1};
   c.optimizer = {.type = "adam", .lr = 1e-3, .beta1 = 0.9, .beta2 = 0.999, .weightDecay = 0};
   c.schedule.reset();
   c.training.batchSize = batch;
@@ -33,18 +45,21 @@ void minigpt(RunConfig &c, int64_t d, int64_t ff, int64_t blocks, int64_t maxlen
 
 const std::vector<Preset> &presets() {
   static const std::vector<Preset> list = {
-      {"nano", [](RunConfig &c) {
+      {"nano",
+       [](RunConfig &c) {
          smallLm(c, 32, 64, 2, 32, 32);
          c.schedule = {.maxLr = 1e-3, .minLr = 1e-4, .warmupIters = 10, .cycleIters = 200};
          c.training.maxIters = 50;
        }},
-      {"tiny", [](RunConfig &c) {
+      {"tiny",
+       [](RunConfig &c) {
          smallLm(c, 128, 512, 4, 128, 16);
          c.schedule = {.maxLr = 1e-3, .minLr = 1e-4, .warmupIters = 100, .cycleIters = 2000};
          c.training.maxIters = 500;
        }},
       {"default", [](RunConfig &) {}},
-      {"minigpt-tiny", [](RunConfig &c) {
+      {"minigpt-tiny",
+       [](RunConfig &c) {
          minigpt(c, 64, 64, 4, 64, 256, 32);
          c.training.maxIters = 200;
        }},

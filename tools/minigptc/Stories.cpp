@@ -21,18 +21,27 @@ const std::map<std::string, Words> &lists() {
   static const std::map<std::string, Words> words = {
       {"girl", {"Lily", "Anna", "Mia", "Rosa", "Emma", "Clara", "Nora", "Ella", "Ida", "Zoe"}},
       {"boy", {"Tom", "Ben", "Max", "Sam", "Leo", "Finn", "Jack", "Otto", "Paul", "Tim"}},
-      {"animal", {"dog", "cat", "fox", "rabbit", "bear", "mouse", "duck", "owl", "hedgehog", "pony"}},
-      {"look", {"little", "young", "clever", "shy", "brave", "funny", "kind", "curious", "tired", "happy"}},
-      {"place", {"the forest", "the garden", "the park", "the old barn", "the river", "the hill", "the beach",
-                 "the village", "the meadow", "the big house"}},
-      {"thing", {"red ball", "blue kite", "wooden boat", "shiny key", "warm hat", "silver bell", "small drum",
-                 "paper star", "round stone", "yellow cup"}},
-      {"food", {"apples", "bread", "honey", "soup", "berries", "cake", "nuts", "cheese", "plums", "carrots"}},
-      {"weather", {"The sun was shining", "It was raining", "The wind was cold", "Snow lay on the ground",
-                   "The sky was blue", "A soft fog lay over the fields", "It was a warm evening"}},
+      {"animal",
+       {"dog", "cat", "fox", "rabbit", "bear", "mouse", "duck", "owl", "hedgehog", "pony"}},
+      {"look",
+       {"little", "young", "clever", "shy", "brave", "funny", "kind", "curious", "tired", "happy"}},
+      {"place",
+       {"the forest", "the garden", "the park", "the old barn", "the river", "the hill",
+        "the beach", "the village", "the meadow", "the big house"}},
+      {"thing",
+       {"red ball", "blue kite", "wooden boat", "shiny key", "warm hat", "silver bell",
+        "small drum", "paper star", "round stone", "yellow cup"}},
+      {"food",
+       {"apples", "bread", "honey", "soup", "berries", "cake", "nuts", "cheese", "plums",
+        "carrots"}},
+      {"weather",
+       {"The sun was shining", "It was raining", "The wind was cold", "Snow lay on the ground",
+        "The sky was blue", "A soft fog lay over the fields", "It was a warm evening"}},
       {"happy", {"happy", "glad", "proud", "very happy", "full of joy"}},
       {"sad", {"sad", "afraid", "worried", "lonely", "angry"}},
-      {"when", {"One day", "One morning", "The next day", "Early one morning", "On a quiet afternoon", "One evening"}},
+      {"when",
+       {"One day", "One morning", "The next day", "Early one morning", "On a quiet afternoon",
+        "One evening"}},
       {"move", {"ran", "walked", "went", "hurried", "skipped", "crept"}},
       {"said", {"said", "asked", "called", "whispered", "cried"}},
   };
@@ -53,9 +62,12 @@ const Words kWishes = {
     "More than anything {name} wished for a {thing}. ",
 };
 const Words kTroubles = {
-    "{when} {name} {move} to {place}, but the {thing} was gone. {They} looked under the stones and behind the trees. ",
-    "{when} {name} lost the {thing} near {place}. \"Oh no!\" {they} {said}. \"Where is my {thing}?\" ",
-    "{weather}. {name} {move} to {place} alone and could not find the way home. {They} felt {sad}. ",
+    "{when} {name} {move} to {place}, but the {thing} was gone. {They} looked under the stones and "
+    "behind the trees. ",
+    "{when} {name} lost the {thing} near {place}. \"Oh no!\" {they} {said}. \"Where is my "
+    "{thing}?\" ",
+    "{weather}. {name} {move} to {place} alone and could not find the way home. {They} felt "
+    "{sad}. ",
     "{when} a big {animal2} took the {thing} and {move} away. {name} was {sad}. ",
     "{when} {name} fell into the water. {They} shouted for help. {weather}. ",
 };
@@ -66,8 +78,10 @@ const Words kMeetings = {
     "\"Do not cry,\" {said} a {look} {friend}. \"I will help you.\" ",
 };
 const Words kHelps = {
-    "Together they {move} back to {place} and looked for a long time. At last they found the {thing}. ",
-    "The {friend} knew the way. They {move} past the river and over the hill until they saw {place}. ",
+    "Together they {move} back to {place} and looked for a long time. At last they found the "
+    "{thing}. ",
+    "The {friend} knew the way. They {move} past the river and over the hill until they saw "
+    "{place}. ",
     "The {friend} gave {name} some {food} and a {thing}. \"This is for you,\" the {friend} said. ",
     "They worked all day. When the moon came out, the {thing} was there again. ",
 };
@@ -86,12 +100,20 @@ public:
   std::string story() {
     hero.clear();
     bool isAnimal = draw(3) == 0, isGirl = draw(2) == 0;
-    hero = {{"name", pick(isGirl ? "girl" : "boy")}, {"kind", isAnimal ? pick("animal") : isGirl ? "girl" : "boy"},
-            {"they", isGirl ? "she" : "he"},         {"They", isGirl ? "She" : "He"},
-            {"them", isGirl ? "her" : "him"},        {"their", isGirl ? "her" : "his"},
-            {"place", pick("place")},                {"thing", pick("thing")},
-            {"food", pick("food")},                  {"friend", pick("animal")},
-            {"animal2", pick("animal")},             {"them2", "the others"}};
+    hero = {{"name", pick(isGirl ? "girl" : "boy")},
+            {"kind", isAnimal ? pick("animal")
+                     : isGirl ? "girl"
+                              : "boy"},
+            {"they", isGirl ? "she" : "he"},
+            {"They", isGirl ? "She" : "He"},
+            {"them", isGirl ? "her" : "him"},
+            {"their", isGirl ? "her" : "his"},
+            {"place", pick("place")},
+            {"thing", pick("thing")},
+            {"food", pick("food")},
+            {"friend", pick("animal")},
+            {"animal2", pick("animal")},
+            {"them2", "the others"}};
     std::string text = tell(kOpenings) + tell(kWishes) + tell(kTroubles) + tell(kMeetings);
     if (draw(2))
       text += tell(kHelps);
@@ -127,7 +149,8 @@ private:
 
 } // namespace
 
-bool minigptc::writeStories(int64_t bytes, uint64_t seed, const std::function<bool(const std::string &)> &write) {
+bool minigptc::writeStories(int64_t bytes, uint64_t seed,
+                            const std::function<bool(const std::string &)> &write) {
   Teller teller(seed);
   while (bytes > 0) {
     std::string story = teller.story();

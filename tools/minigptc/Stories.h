@@ -16,7 +16,8 @@ namespace minigptc {
 /// Hands whole stories to `write` until at least `bytes` bytes are out, the last
 /// one cut so that it is exactly that many. Depends on the seed alone. Stops
 /// early, with false, when `write` does.
-bool writeStories(int64_t bytes, uint64_t seed, const std::function<bool(const std::string &)> &write);
+bool writeStories(int64_t bytes, uint64_t seed,
+                  const std::function<bool(const std::string &)> &write);
 
 } // namespace minigptc
 

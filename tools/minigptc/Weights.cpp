@@ -9,8 +9,10 @@ using runtime::Status;
 using runtime::StatusCode;
 
 void WeightFlags::addTo(CLI::App &app) {
-  app.add_option("--run", run, "Output folder of a training run: its newest checkpoint is used")->type_name("DIR");
-  app.add_option("--weights", weights, "Weight file (safetensors); needs --config or --preset")->type_name("FILE");
+  app.add_option("--run", run, "Output folder of a training run: its newest checkpoint is used")
+      ->type_name("DIR");
+  app.add_option("--weights", weights, "Weight file (safetensors); needs --config or --preset")
+      ->type_name("FILE");
   model.addTo(app);
 }
 
@@ -32,7 +34,8 @@ runtime::StatusOr<Source> findSource(const WeightFlags &flags, bool quiet) {
     return Source{*config, std::nullopt};
   }
   if (flags.model.chosen() || !flags.model.settings.empty())
-    return Status(StatusCode::invalidArgument, "--run brings its own configuration; --preset, --config, --model and --set go with --weights");
+    return Status(StatusCode::invalidArgument, "--run brings its own configuration; --preset, "
+                                               "--config, --model and --set go with --weights");
   runtime::StatusOr<runtime::Checkpoint> checkpoint =
       runtime::loadNewestCheckpoint(flags.run + "/checkpoints", printRemark);
   if (!checkpoint)
@@ -43,11 +46,13 @@ runtime::StatusOr<Source> findSource(const WeightFlags &flags, bool quiet) {
 
 } // namespace
 
-runtime::StatusOr<TrainedModel> minigptc::loadTrained(const WeightFlags &flags, const BuildFlags &build, bool quiet) {
+runtime::StatusOr<TrainedModel> minigptc::loadTrained(const WeightFlags &flags,
+                                                      const BuildFlags &build, bool quiet) {
   runtime::StatusOr<Source> source = findSource(flags, quiet);
   if (!source)
     return source.status();
-  runtime::StatusOr<LoadedProgram> loaded = buildSession(source->config, {.training = false}, build);
+  runtime::StatusOr<LoadedProgram> loaded =
+      buildSession(source->config, {.training = false}, build);
   if (!loaded)
     return loaded.status();
   if (source->checkpoint)
@@ -61,5 +66,6 @@ runtime::StatusOr<TrainedModel> minigptc::loadTrained(const WeightFlags &flags, 
       runtime::loadWeights(flags.weights, metadata->parameters);
   if (!parameters)
     return parameters.status();
-  return TrainedModel{std::move(source->config), std::move(loaded->session), std::move(*parameters)};
+  return TrainedModel{std::move(source->config), std::move(loaded->session),
+                      std::move(*parameters)};
 }

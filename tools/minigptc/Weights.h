@@ -24,7 +24,8 @@ struct TrainedModel {
 };
 
 /// Reads the newest checkpoint of a run, or a weight file, and compiles the model.
-runtime::StatusOr<TrainedModel> loadTrained(const WeightFlags &flags, const BuildFlags &build, bool quiet);
+runtime::StatusOr<TrainedModel> loadTrained(const WeightFlags &flags, const BuildFlags &build,
+                                            bool quiet);
 
 } // namespace minigptc
 

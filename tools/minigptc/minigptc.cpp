@@ -5,9 +5,13 @@
 using namespace minigptc;
 
 int main(int argc, char **argv) {
-  CLI::App app("minigptc traces a model written in C++, differentiates it and compiles the whole train step.", "minigptc");
-  app.set_version_flag("--version", std::string("minigptc " MINIGPTC_VERSION ", MLIR " MINIGPTC_MLIR_VERSION ", without CUDA"));
-  app.footer("Example:\n  minigptc train --preset tiny --text book.txt\n\n`minigptc COMMAND --help` shows a command's flags.");
+  CLI::App app("minigptc traces a model written in C++, differentiates it and compiles the whole "
+               "train step.",
+               "minigptc");
+  app.set_version_flag("--version", std::string("minigptc " MINIGPTC_VERSION
+                                                ", MLIR " MINIGPTC_MLIR_VERSION ", without CUDA"));
+  app.footer("Example:\n  minigptc train --preset tiny --text book.txt\n\n`minigptc COMMAND "
+             "--help` shows a command's flags.");
   app.require_subcommand(1);
   int exitStatus = 0;
   addTrainCommand(app, exitStatus);

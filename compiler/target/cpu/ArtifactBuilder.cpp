@@ -31,7 +31,8 @@ LogicalResult ArtifactBuilder::collectBlock(exec::BlockOp block) {
   for (BlockArgument argument : block.getBody().getArguments()) {
     uint64_t size = byteSize(argument.getType());
     argumentSizes.push_back(size);
-    addBuffer(tables, argument, fb::Buffer(fb::BufferKind::argument, argument.getArgNumber(), 0, size));
+    addBuffer(tables, argument,
+              fb::Buffer(fb::BufferKind::argument, argument.getArgNumber(), 0, size));
   }
   for (Operation &op : block.getBody().front().without_terminator())
     if (failed(visit(op, tables)))
@@ -58,13 +59,15 @@ void ArtifactBuilder::addInstruction(BlockTables &tables, Operation &op, fb::Opc
 LogicalResult ArtifactBuilder::visit(Operation &op, BlockTables &tables) {
   return llvm::TypeSwitch<Operation *, LogicalResult>(&op)
       .Case([&](exec::FrameOp frame) {
-        addBuffer(tables, frame, fb::Buffer(fb::BufferKind::frame, 0, frame.getOffset(),
-                                            byteSize(frame.getType())));
+        addBuffer(
+            tables, frame,
+            fb::Buffer(fb::BufferKind::frame, 0, frame.getOffset(), byteSize(frame.getType())));
         return success();
       })
       .Case([&](exec::ConstantOp constant) {
-        addBuffer(tables, constant, fb::Buffer(fb::BufferKind::constant, constantNumber(constant.getValue()),
-                                               0, byteSize(constant.getType())));
+        addBuffer(tables, constant,
+                  fb::Buffer(fb::BufferKind::constant, constantNumber(constant.getValue()), 0,
+                             byteSize(constant.getType())));
         return success();
       })
       .Case([&](exec::ViewOp view) {
@@ -75,12 +78,13 @@ LogicalResult ArtifactBuilder::visit(Operation &op, BlockTables &tables) {
         FailureOr<uint32_t> number = kernelNumber(launch);
         if (failed(number))
           return failure();
-        addInstruction(tables, op, fb::Opcode::launch, *number, launch.getInputs(), launch.getOutputs());
+        addInstruction(tables, op, fb::Opcode::launch, *number, launch.getInputs(),
+                       launch.getOutputs());
         return success();
       })
       .Case([&](exec::GemmOp gemm) {
-        addInstruction(tables, op, fb::Opcode::gemm, gemmNumber(gemm), {gemm.getLhs(), gemm.getRhs()},
-                       gemm.getOut());
+        addInstruction(tables, op, fb::Opcode::gemm, gemmNumber(gemm),
+                       {gemm.getLhs(), gemm.getRhs()}, gemm.getOut());
         return success();
       })
       .Case([&](exec::CallOp call) -> LogicalResult {
@@ -99,7 +103,8 @@ LogicalResult ArtifactBuilder::visit(Operation &op, BlockTables &tables) {
         FailureOr<uint32_t> number = hostProgramNumber(scalars);
         if (failed(number))
           return failure();
-        addInstruction(tables, op, fb::Opcode::scalars, *number, scalars.getInputs(), scalars.getOutputs());
+        addInstruction(tables, op, fb::Opcode::scalars, *number, scalars.getInputs(),
+                       scalars.getOutputs());
         return success();
       })
       .Default([](Operation *other) {
@@ -126,7 +131,8 @@ FailureOr<uint32_t> ArtifactBuilder::kernelNumber(exec::LaunchOp op) {
 
 uint32_t ArtifactBuilder::gemmNumber(exec::GemmOp op) {
   Type element = cast<ShapedType>(op.getOut().getType()).getElementType();
-  Attribute key = ArrayAttr::get(op.getContext(), {op->getPropertiesAsAttribute(), TypeAttr::get(element)});
+  Attribute key =
+      ArrayAttr::get(op.getContext(), {op->getPropertiesAsAttribute(), TypeAttr::get(element)});
   auto [entry, isNew] = gemmNumbers.try_emplace(key, gemms.size());
   if (!isNew)
     return entry->second;
@@ -134,11 +140,12 @@ uint32_t ArtifactBuilder::gemmNumber(exec::GemmOp op) {
     return builder.CreateVector(values.data(), values.size());
   };
   auto batch = longs(op.getBatch());
-  auto lhs = longs(op.getLhsStrides()), rhs = longs(op.getRhsStrides()), out = longs(op.getOutStrides());
+  auto lhs = longs(op.getLhsStrides()), rhs = longs(op.getRhsStrides()),
+       out = longs(op.getOutStrides());
   auto lhsBatch = longs(op.getLhsBatchStrides()), rhsBatch = longs(op.getRhsBatchStrides());
   auto outBatch = longs(op.getOutBatchStrides());
-  gemms.push_back(fb::CreateGemm(builder, toElementType(element), op.getM(), op.getN(), op.getK(), batch,
-                                 lhs, rhs, out, lhsBatch, rhsBatch, outBatch,
+  gemms.push_back(fb::CreateGemm(builder, toElementType(element), op.getM(), op.getN(), op.getK(),
+                                 batch, lhs, rhs, out, lhsBatch, rhsBatch, outBatch,
                                  op.getBeta().convertToDouble()));
   return gemms.size() - 1;
 }

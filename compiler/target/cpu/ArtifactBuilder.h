@@ -15,8 +15,8 @@
 
 #include "compiler/target/cpu/Locations.h"
 #include "dialects/exec/IR/Exec.h"
-#include "runtime/exec/Artifact.h"
 #include "mlir/IR/BuiltinOps.h"
+#include "runtime/exec/Artifact.h"
 
 #include <span>
 
@@ -49,9 +49,8 @@ private:
   llvm::LogicalResult collectBlock(exec::BlockOp block);
   llvm::LogicalResult visit(mlir::Operation &op, BlockTables &tables);
   void addBuffer(BlockTables &tables, mlir::Value value, fb::Buffer buffer);
-  void addInstruction(BlockTables &tables, mlir::Operation &op, fb::Opcode opcode,
-                      uint32_t target, mlir::ValueRange inputs, mlir::ValueRange outputs,
-                      uint64_t frame = 0);
+  void addInstruction(BlockTables &tables, mlir::Operation &op, fb::Opcode opcode, uint32_t target,
+                      mlir::ValueRange inputs, mlir::ValueRange outputs, uint64_t frame = 0);
   uint32_t constantNumber(mlir::ElementsAttr value);
   uint32_t gemmNumber(exec::GemmOp op);
   llvm::FailureOr<uint32_t> kernelNumber(exec::LaunchOp op);

@@ -44,7 +44,8 @@ flatbuffers::Offset<fb::Parameter> ArtifactBuilder::writeParameter(exec::BlockOp
   std::string name = nameAttr ? nameAttr.str() : "arg" + std::to_string(argument);
   auto type = writeType(cast<ShapedType>(block.getArgument(argument).getType()));
   return fb::CreateParameter(builder, builder.CreateString(name), type,
-                             integer(graph::attr::kDonate, -1), integer(graph::attr::kIndexBound, 0));
+                             integer(graph::attr::kDonate, -1),
+                             integer(graph::attr::kIndexBound, 0));
 }
 
 flatbuffers::Offset<fb::Entry> ArtifactBuilder::writeEntry(exec::BlockOp block) {
@@ -62,7 +63,8 @@ flatbuffers::Offset<fb::MemoryReport> ArtifactBuilder::writeMemoryReport(exec::B
   Offsets<fb::PeakItem> items;
   for (const MemoryItem &item : report.items) {
     auto tensor = builder.CreateString(item.tensor);
-    items.push_back(fb::CreatePeakItem(builder, tensor, item.bytes, locations.number(item.location)));
+    items.push_back(
+        fb::CreatePeakItem(builder, tensor, item.bytes, locations.number(item.location)));
   }
   auto name = builder.CreateString(report.entry);
   return fb::CreateMemoryReport(builder, name, builder.CreateVector(items), report.total);

@@ -2,9 +2,9 @@
 #ifndef MINIGPTC_COMPILER_TARGET_CPU_ARTIFACTTYPES_H
 #define MINIGPTC_COMPILER_TARGET_CPU_ARTIFACTTYPES_H
 
-#include "runtime/exec/Artifact_generated.h"
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/BuiltinTypes.h"
+#include "runtime/exec/Artifact_generated.h"
 
 #include <cstddef>
 #include <vector>

@@ -9,14 +9,14 @@
 using namespace mlir;
 using namespace minigptc;
 
-FailureOr<std::vector<std::byte>> minigptc::cpu::emitArtifact(ModuleOp module,
-                                                              const CompileOptions &options,
-                                                              CompileStats &stats) {
+FailureOr<std::vector<std::byte>>
+minigptc::cpu::emitArtifact(ModuleOp module, const CompileOptions &options, CompileStats &stats) {
   auto start = std::chrono::steady_clock::now();
   ArtifactBuilder builder(module);
   if (failed(builder.collect()))
     return failure();
-  FailureOr<std::vector<std::string>> objects = compileKernels(builder.getKernels(), options, stats);
+  FailureOr<std::vector<std::string>> objects =
+      compileKernels(builder.getKernels(), options, stats);
   if (failed(objects))
     return failure();
   std::vector<std::byte> code;

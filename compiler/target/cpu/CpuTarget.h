@@ -19,8 +19,8 @@ namespace minigptc::cpu {
 
 /// Compiles the kernels of a module in stage `exec` (in parallel, through the
 /// object cache), links them and writes the artifact. Diagnostics on failure.
-llvm::FailureOr<std::vector<std::byte>> emitArtifact(mlir::ModuleOp module, const CompileOptions &options,
-                                                     CompileStats &stats);
+llvm::FailureOr<std::vector<std::byte>>
+emitArtifact(mlir::ModuleOp module, const CompileOptions &options, CompileStats &stats);
 
 } // namespace minigptc::cpu
 

@@ -23,8 +23,7 @@ struct SameModel : HostOp::ExternalModel<SameModel<OpTy, opcode>, OpTy> {
 
 /// An op that only renames its operand: a conversion between f64 and i1 as 0 or
 /// 1, a change of a scalar's shape.
-template <typename OpTy>
-struct IdentityModel : HostOp::ExternalModel<IdentityModel<OpTy>, OpTy> {
+template <typename OpTy> struct IdentityModel : HostOp::ExternalModel<IdentityModel<OpTy>, OpTy> {
   uint32_t emitHost(Operation *, ArrayRef<uint32_t> operands, Emit) const {
     return operands.front();
   }
@@ -137,16 +136,18 @@ private:
     }
     auto host = dyn_cast<HostOp>(op);
     if (!host)
-      return op.emitError("the host cannot evaluate this op; a schedule may use arithmetic, min, max, "
-                          "comparison, select, and functions such as exp, log and cos");
+      return op.emitError(
+          "the host cannot evaluate this op; a schedule may use arithmetic, min, max, "
+          "comparison, select, and functions such as exp, log and cos");
     SmallVector<uint32_t> operands;
     for (Value operand : op.getOperands())
       operands.push_back(registers.lookup(operand));
-    registers[op.getResult(0)] = host.emitHost(operands, [&](uint8_t opcode, ArrayRef<uint32_t> from) {
-      uint32_t at[3] = {0, 0, 0};
-      llvm::copy(from, at);
-      return append({ScalarOp(opcode), at[0], at[1], at[2], 0.0});
-    });
+    registers[op.getResult(0)] =
+        host.emitHost(operands, [&](uint8_t opcode, ArrayRef<uint32_t> from) {
+          uint32_t at[3] = {0, 0, 0};
+          llvm::copy(from, at);
+          return append({ScalarOp(opcode), at[0], at[1], at[2], 0.0});
+        });
     return success();
   }
 

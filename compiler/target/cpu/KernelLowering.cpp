@@ -17,8 +17,8 @@
 using namespace mlir;
 
 void minigptc::cpu::registerKernelDialects(DialectRegistry &registry) {
-  registry.insert<graph::GraphDialect, func::FuncDialect, cf::ControlFlowDialect,
-                  LLVM::LLVMDialect>();
+  registry
+      .insert<graph::GraphDialect, func::FuncDialect, cf::ControlFlowDialect, LLVM::LLVMDialect>();
   graph::registerKernelModels(registry); // arith, math, scf
 }
 

@@ -37,9 +37,8 @@ static bool isFlat(func::FuncOp kernel, ArrayRef<int64_t> shape) {
     if (fusible.getFusionKind() != graph::FusionKind::elementwise && !scalarsOnly)
       return false;
   }
-  return llvm::all_of(kernel.getBody().front().getTerminator()->getOperands(), [&](Value value) {
-    return shapeOf(value) == shape;
-  });
+  return llvm::all_of(kernel.getBody().front().getTerminator()->getOperands(),
+                      [&](Value value) { return shapeOf(value) == shape; });
 }
 
 namespace {

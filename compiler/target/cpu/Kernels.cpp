@@ -77,7 +77,8 @@ static void reportTiming(ArrayRef<func::FuncOp> kernels, ArrayRef<Job> jobs) {
 FailureOr<std::vector<std::string>> minigptc::cpu::compileKernels(ArrayRef<func::FuncOp> kernels,
                                                                   const CompileOptions &options,
                                                                   CompileStats &stats) {
-  std::string directory = options.cacheDir.empty() ? ObjectCache::defaultDirectory() : options.cacheDir;
+  std::string directory =
+      options.cacheDir.empty() ? ObjectCache::defaultDirectory() : options.cacheDir;
   ObjectCache cache(options.useCache ? directory : "");
   std::vector<Job> jobs(kernels.size());
   std::vector<Job *> missing;

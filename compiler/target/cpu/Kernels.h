@@ -10,9 +10,9 @@ namespace minigptc::cpu {
 /// Object code of each kernel: from the cache, else compiled, several at once.
 /// The result does not depend on the number of threads. Counts into `stats`;
 /// diagnostics on failure.
-llvm::FailureOr<std::vector<std::string>>
-compileKernels(llvm::ArrayRef<mlir::func::FuncOp> kernels, const CompileOptions &options,
-               CompileStats &stats);
+llvm::FailureOr<std::vector<std::string>> compileKernels(llvm::ArrayRef<mlir::func::FuncOp> kernels,
+                                                         const CompileOptions &options,
+                                                         CompileStats &stats);
 
 } // namespace minigptc::cpu
 

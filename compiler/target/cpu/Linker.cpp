@@ -70,9 +70,16 @@ FailureOr<std::vector<std::byte>> minigptc::cpu::linkSharedObject(ArrayRef<std::
   if (scratch.error())
     return fail(scratch.error());
   std::string output = scratch.file("kernels.so");
-  std::vector<std::string> arguments = {"ld.lld", "-shared", "--strip-all", "--build-id=none",
-                                        "--hash-style=gnu", "--threads=1", "-z", "noexecstack",
-                                        "-o", output};
+  std::vector<std::string> arguments = {"ld.lld",
+                                        "-shared",
+                                        "--strip-all",
+                                        "--build-id=none",
+                                        "--hash-style=gnu",
+                                        "--threads=1",
+                                        "-z",
+                                        "noexecstack",
+                                        "-o",
+                                        output};
   for (auto [i, object] : llvm::enumerate(objects)) {
     arguments.push_back(scratch.file(Twine(i) + ".o"));
     if (std::error_code code = writeFile(arguments.back(), object))

@@ -39,6 +39,6 @@ LocationTable::write(flatbuffers::FlatBufferBuilder &builder) const {
   std::vector<flatbuffers::Offset<fb::Location>> offsets;
   for (const Place &place : places)
     offsets.push_back(fb::CreateLocation(builder, builder.CreateSharedString(place.file),
-                                                  place.line, place.column, place.caller));
+                                         place.line, place.column, place.caller));
   return offsets;
 }

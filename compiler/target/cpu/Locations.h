@@ -2,8 +2,8 @@
 #ifndef MINIGPTC_COMPILER_TARGET_CPU_LOCATIONS_H
 #define MINIGPTC_COMPILER_TARGET_CPU_LOCATIONS_H
 
-#include "runtime/exec/Artifact_generated.h"
 #include "mlir/IR/Location.h"
+#include "runtime/exec/Artifact_generated.h"
 
 #include <map>
 #include <vector>

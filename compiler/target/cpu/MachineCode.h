@@ -29,7 +29,9 @@ struct CpuTarget {
   static constexpr const char *triple = "x86_64-unknown-linux-gnu";
   static constexpr const char *cpu = "x86-64-v3";
   /// The features the code may use and the loader checks for.
-  static std::vector<std::string> features() { return {"avx2", "bmi", "bmi2", "f16c", "fma", "lzcnt"}; }
+  static std::vector<std::string> features() {
+    return {"avx2", "bmi", "bmi2", "f16c", "fma", "lzcnt"};
+  }
   /// What the artifact says.
   static constexpr const char *artifactTriple = "x86_64-linux";
 };

@@ -24,8 +24,8 @@ static std::pair<Value, Value> reduceAngle(Scalars s, Value x) {
   // π/2 in two parts, the second what the first leaves out.
   Value rest = fma(k, s.real(f64, -1.5707963267948966), wide);
   rest = fma(k, s.real(f64, -6.123233995736766e-17), rest);
-  Value fours = math::FloorOp::create(s.builder, s.loc,
-                                      s.create<arith::MulFOp>(k, s.real(f64, 0.25)));
+  Value fours =
+      math::FloorOp::create(s.builder, s.loc, s.create<arith::MulFOp>(k, s.real(f64, 0.25)));
   Value quadrant = fma(fours, s.real(f64, -4.0), k);
   return {s.create<arith::TruncFOp>(s.builder.getF32Type(), rest), quadrant};
 }
@@ -47,8 +47,8 @@ static Value sineOrCosine(Scalars s, Value x, bool isCosine) {
   Value square = s.create<arith::MulFOp>(r, r);
   Value sine = polynomial(s, square, {-1.6666654611e-1, 8.3321608736e-3, -1.9515295891e-4});
   sine = math::FmaOp::create(s.builder, s.loc, s.create<arith::MulFOp>(sine, square), r, r);
-  Value cosine = polynomial(s, square, {1.0, -0.5, 4.166664568298827e-2, -1.388731625493765e-3,
-                                        2.443315711809948e-5});
+  Value cosine = polynomial(
+      s, square, {1.0, -0.5, 4.166664568298827e-2, -1.388731625493765e-3, 2.443315711809948e-5});
   auto isQuadrant = [&](double number) { return s.compare(P::OEQ, quadrant, s.real(f64, number)); };
   Value odd = s.create<arith::OrIOp>(isQuadrant(1), isQuadrant(3));
   Value negative = isCosine ? s.create<arith::OrIOp>(isQuadrant(1), isQuadrant(2))
@@ -71,16 +71,15 @@ template <typename OpTy, bool isCosine> struct ExpandAngle : OpRewritePattern<Op
 /// libm's name of an op's f64 function, or nothing.
 static StringRef libmName(Operation *op) {
   static const llvm::StringMap<StringRef> names = {
-      {"math.cbrt", "cbrt"},   {"math.cos", "cos"},     {"math.erf", "erf"},
-      {"math.exp", "exp"},     {"math.expm1", "expm1"}, {"math.log", "log"},
-      {"math.log1p", "log1p"}, {"math.powf", "pow"},    {"math.sin", "sin"},
-      {"math.tanh", "tanh"}};
+      {"math.cbrt", "cbrt"},   {"math.cos", "cos"},  {"math.erf", "erf"},     {"math.exp", "exp"},
+      {"math.expm1", "expm1"}, {"math.log", "log"},  {"math.log1p", "log1p"}, {"math.powf", "pow"},
+      {"math.sin", "sin"},     {"math.tanh", "tanh"}};
   return names.lookup(op->getName().getStringRef());
 }
 
 static bool hasPolynomial(StringRef name) {
-  static const llvm::StringSet<llvm::MallocAllocator> names = {"math.erf", "math.exp",   "math.expm1",
-                                          "math.log", "math.log1p", "math.tanh"};
+  static const llvm::StringSet<llvm::MallocAllocator> names = {
+      "math.erf", "math.exp", "math.expm1", "math.log", "math.log1p", "math.tanh"};
   return names.contains(name);
 }
 
@@ -90,7 +89,8 @@ static void callLibm(ModuleOp module, Operation *op, StringRef name) {
   std::string symbol = type.isF64() ? name.str() : name.str() + "f";
   auto callee = module.lookupSymbol<func::FuncOp>(symbol);
   if (!callee) {
-    auto functionType = builder.getFunctionType(SmallVector<Type>(op->getNumOperands(), type), type);
+    auto functionType =
+        builder.getFunctionType(SmallVector<Type>(op->getNumOperands(), type), type);
     builder.setInsertionPointToStart(module.getBody());
     callee = func::FuncOp::create(builder, op->getLoc(), symbol, functionType);
     callee.setPrivate();

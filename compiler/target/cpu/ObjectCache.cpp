@@ -51,8 +51,9 @@ std::string ObjectCache::defaultDirectory() {
 }
 
 std::string ObjectCache::keyOf(StringRef kernelText) {
-  return toHex(digest({kCodegenId, LLVM_VERSION_STRING, CpuTarget::triple, CpuTarget::cpu, kernelText}),
-               /*LowerCase=*/true);
+  return toHex(
+      digest({kCodegenId, LLVM_VERSION_STRING, CpuTarget::triple, CpuTarget::cpu, kernelText}),
+      /*LowerCase=*/true);
 }
 
 std::string ObjectCache::pathOf(StringRef key) const {

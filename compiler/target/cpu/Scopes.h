@@ -48,7 +48,8 @@ private:
 
   mlir::OpBuilder &builder;
   llvm::DenseMap<mlir::Block *, std::map<Key, mlir::Value>> scalars;
-  llvm::DenseMap<std::pair<mlir::Block *, size_t>, llvm::SmallVector<mlir::Operation *, 2>> arithmetic;
+  llvm::DenseMap<std::pair<mlir::Block *, size_t>, llvm::SmallVector<mlir::Operation *, 2>>
+      arithmetic;
   llvm::DenseMap<mlir::Value, mlir::Value> canonical;
 };
 

@@ -45,7 +45,8 @@ namespace detail {
 double bytesOf(mlir::TypeRange types);
 /// Inference of `Graph_SameTypes` ops: the first operand's type, if all have it.
 llvm::LogicalResult inferSameTypes(std::optional<mlir::Location> location, llvm::StringRef opName,
-                                   mlir::ValueRange operands, llvm::SmallVectorImpl<mlir::Type> &inferred);
+                                   mlir::ValueRange operands,
+                                   llvm::SmallVectorImpl<mlir::Type> &inferred);
 } // namespace detail
 
 /// Names of discardable attributes that stages agree on.
@@ -73,13 +74,12 @@ inline constexpr llvm::StringLiteral kMetadata = "minigptc.metadata";
 
 namespace mlir::OpTrait {
 /// Marks the ops whose operands and result have one type (see Graph_SameTypes).
-template <typename ConcreteOp>
-class InferSameTypes : public TraitBase<ConcreteOp, InferSameTypes> {
+template <typename ConcreteOp> class InferSameTypes : public TraitBase<ConcreteOp, InferSameTypes> {
 public:
   static llvm::LogicalResult verifyTrait(Operation *op) {
     llvm::SmallVector<Type, 1> inferred;
-    return minigptc::graph::detail::inferSameTypes(op->getLoc(), op->getName().getStringRef(), op->getOperands(),
-                                                   inferred);
+    return minigptc::graph::detail::inferSameTypes(op->getLoc(), op->getName().getStringRef(),
+                                                   op->getOperands(), inferred);
   }
 };
 } // namespace mlir::OpTrait

@@ -15,7 +15,8 @@ static ArrayTree makeBatch(const runtime::EntryInfo &step) {
         x[i] = static_cast<int32_t>(i % 7);
         y[i] = static_cast<int32_t>((i + 1) % 7);
       }
-      return {{"x", Array::fromSpan<int32_t>(input.type.shape, x)}, {"y", Array::fromSpan<int32_t>(input.type.shape, y)}};
+      return {{"x", Array::fromSpan<int32_t>(input.type.shape, x)},
+              {"y", Array::fromSpan<int32_t>(input.type.shape, y)}};
     }
   return {};
 }
@@ -34,7 +35,8 @@ static int run(const char *path, int steps) {
     return 1;
   }
   std::vector<uint32_t> key = {42, 0};
-  runtime::StatusOr<ArrayTree> out = session->run("init", ArrayTree{{"key", Array::fromSpan<uint32_t>({2}, key)}});
+  runtime::StatusOr<ArrayTree> out =
+      session->run("init", ArrayTree{{"key", Array::fromSpan<uint32_t>({2}, key)}});
   if (!out)
     return fail(out.status());
   ArrayTree state = (*out)["state"];

@@ -29,7 +29,9 @@ public:
   /// As above, but with undefined contents.
   static Array uninitialized(TensorType type);
   template <typename T> static Array fromSpan(Shape shape, std::span<const T> values);
-  template <typename T> static Array scalar(T value) { return fromSpan<T>({}, std::span<const T>(&value, 1)); }
+  template <typename T> static Array scalar(T value) {
+    return fromSpan<T>({}, std::span<const T>(&value, 1));
+  }
 
   bool valid() const { return storage_ != nullptr; }
   const TensorType &type() const { return type_; }
@@ -40,8 +42,12 @@ public:
   const std::byte *data() const { return storage_.get(); }
   /// Elements as T, which must be the element type's C++ type (bf16, f16: uint16_t;
   /// i1: uint8_t).
-  template <typename T> std::span<T> span() { return {reinterpret_cast<T *>(data()), size_t(type_.numElements())}; }
-  template <typename T> std::span<const T> span() const { return {reinterpret_cast<const T *>(data()), size_t(type_.numElements())}; }
+  template <typename T> std::span<T> span() {
+    return {reinterpret_cast<T *>(data()), size_t(type_.numElements())};
+  }
+  template <typename T> std::span<const T> span() const {
+    return {reinterpret_cast<const T *>(data()), size_t(type_.numElements())};
+  }
   /// The value of a one-element tensor of any type, as double; NaN for any other.
   double scalar() const;
   /// A copy with storage of its own.
@@ -68,7 +74,8 @@ template <> constexpr DType dtypeOf<uint32_t>() { return DType::u32; }
 template <typename T> Array Array::fromSpan(Shape shape, std::span<const T> values) {
   Array array(TensorType{dtypeOf<T>(), std::move(shape)});
   if (array.valid())
-    std::copy_n(values.begin(), std::min(values.size(), array.span<T>().size()), array.span<T>().begin());
+    std::copy_n(values.begin(), std::min(values.size(), array.span<T>().size()),
+                array.span<T>().begin());
   return array;
 }
 

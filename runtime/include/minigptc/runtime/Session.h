@@ -46,12 +46,12 @@ struct NonFiniteReport {
 
 /// An instruction that has run; see Session::profile.
 struct InstructionEvent {
-  std::string_view kind;  ///< "launch", "gemm", "copy", "scalars"
-  std::string_view name;  ///< of the kernel or scalar program; else empty
-  std::string_view block; ///< that it belongs to
-  std::string place;      ///< FILE:LINE of the user's program
+  std::string_view kind;                            ///< "launch", "gemm", "copy", "scalars"
+  std::string_view name;                            ///< of the kernel or scalar program; else empty
+  std::string_view block;                           ///< that it belongs to
+  std::string place;                                ///< FILE:LINE of the user's program
   int64_t startNanoseconds = 0, endNanoseconds = 0; ///< of the steady clock
-  double flops = 0, bytes = 0; ///< what the work comes to
+  double flops = 0, bytes = 0;                      ///< what the work comes to
 };
 
 /// A loaded program. Movable; one thread at a time may call `run`.
@@ -59,7 +59,8 @@ class Session {
 public:
   static StatusOr<Session> open(const std::string &path, const SessionOptions &options = {});
   /// The bytes must outlive nothing: they are copied as needed.
-  static StatusOr<Session> load(std::span<const std::byte> artifact, const SessionOptions &options = {});
+  static StatusOr<Session> load(std::span<const std::byte> artifact,
+                                const SessionOptions &options = {});
   Session(Session &&) noexcept;
   Session &operator=(Session &&) noexcept;
   ~Session();

@@ -20,14 +20,14 @@ namespace minigptc::runtime {
 /// What kind of failure: decides the exit status of the tools.
 enum class StatusCode {
   ok,
-  invalidArgument, ///< the caller's mistake, found before anything was touched
-  notFound,        ///< a file or name that is not there
-  dataLoss,        ///< damaged, cut short, or of another version
-  resourceExhausted, ///< memory or disk
+  invalidArgument,    ///< the caller's mistake, found before anything was touched
+  notFound,           ///< a file or name that is not there
+  dataLoss,           ///< damaged, cut short, or of another version
+  resourceExhausted,  ///< memory or disk
   failedPrecondition, ///< not possible in this state or on this machine
-  nonFinite,       ///< a loss or gradient that is not finite
-  cancelled,       ///< interrupted by the user
-  internal,        ///< a bug of ours
+  nonFinite,          ///< a loss or gradient that is not finite
+  cancelled,          ///< interrupted by the user
+  internal,           ///< a bug of ours
 };
 
 /// Success, or a code with a message ("what"), and optionally where ("at") and
@@ -45,8 +45,14 @@ public:
   const std::string &place() const { return place_; }
   const std::string &help() const { return help_; }
 
-  Status &&at(std::string place) && { place_ = std::move(place); return std::move(*this); }
-  Status &&withHelp(std::string help) && { help_ = std::move(help); return std::move(*this); }
+  Status &&at(std::string place) && {
+    place_ = std::move(place);
+    return std::move(*this);
+  }
+  Status &&withHelp(std::string help) && {
+    help_ = std::move(help);
+    return std::move(*this);
+  }
   /// "message\n  at place\n  help: help", without trailing newline.
   std::string toString() const;
 
@@ -64,11 +70,26 @@ public:
   bool ok() const { return value_.has_value(); }
   explicit operator bool() const { return ok(); }
   const Status &status() const { return status_; }
-  T &operator*() & { assert(ok()); return *value_; }
-  const T &operator*() const & { assert(ok()); return *value_; }
-  T &&operator*() && { assert(ok()); return std::move(*value_); }
-  T *operator->() { assert(ok()); return &*value_; }
-  const T *operator->() const { assert(ok()); return &*value_; }
+  T &operator*() & {
+    assert(ok());
+    return *value_;
+  }
+  const T &operator*() const & {
+    assert(ok());
+    return *value_;
+  }
+  T &&operator*() && {
+    assert(ok());
+    return std::move(*value_);
+  }
+  T *operator->() {
+    assert(ok());
+    return &*value_;
+  }
+  const T *operator->() const {
+    assert(ok());
+    return &*value_;
+  }
 
 private:
   Status status_;

@@ -64,7 +64,9 @@ public:
   TreeOf(Leaf leaf) : leaf_(std::move(leaf)) {}
   TreeOf(std::initializer_list<Entry> entries);
   template <typename T>
-    requires requires(const T &value) { { TreeConversion<T>::toTree(value) } -> std::same_as<TreeOf>; }
+    requires requires(const T &value) {
+      { TreeConversion<T>::toTree(value) } -> std::same_as<TreeOf>;
+    }
   TreeOf(const T &value) : TreeOf(TreeConversion<T>::toTree(value)) {}
 
   bool isLeaf() const { return leaf_.has_value(); }
@@ -77,7 +79,9 @@ public:
   /// caller's place.
   const TreeOf &at(const TreeKey &key) const;
   const TreeOf &operator[](const TreeKey &key) const { return at(key); }
-  TreeOf &operator[](const TreeKey &key) { return const_cast<TreeOf &>(std::as_const(*this).at(key)); }
+  TreeOf &operator[](const TreeKey &key) {
+    return const_cast<TreeOf &>(std::as_const(*this).at(key));
+  }
   /// Adds an entry or replaces it.
   void set(std::string name, TreeOf value);
 
@@ -85,7 +89,9 @@ public:
   operator const Leaf &() const { return leaf(); }
   /// The number in a one-element leaf (of concrete arrays).
   double scalar() const
-    requires requires(const Leaf &leaf) { { leaf.scalar() } -> std::convertible_to<double>; }
+    requires requires(const Leaf &leaf) {
+      { leaf.scalar() } -> std::convertible_to<double>;
+    }
   {
     return leaf().scalar();
   }
@@ -109,7 +115,8 @@ private:
 template <typename Leaf> struct TreeOf<Leaf>::Entry {
   Entry(std::string name, TreeOf value) : name(std::move(name)), value(std::move(value)) {}
   Entry(std::string name, Leaf leaf) : name(std::move(name)), value(std::move(leaf)) {}
-  Entry(std::string name, std::initializer_list<Entry> entries) : name(std::move(name)), value(entries) {}
+  Entry(std::string name, std::initializer_list<Entry> entries)
+      : name(std::move(name)), value(entries) {}
   std::string name;
   TreeOf value;
 };
@@ -149,12 +156,14 @@ template <typename Leaf> void TreeOf<Leaf>::set(std::string name, TreeOf value) 
 template <typename Leaf> const Leaf &TreeOf<Leaf>::leaf(std::source_location where) const {
   if (!leaf_)
     TreeTraits<Leaf>::fail("this tree has " + std::to_string(size()) +
-                           " entries where a single tensor is expected", where);
+                               " entries where a single tensor is expected",
+                           where);
   return *leaf_;
 }
 
 template <typename Leaf>
-void TreeOf<Leaf>::flattenInto(const std::string &prefix, std::vector<std::pair<std::string, Leaf>> &out) const {
+void TreeOf<Leaf>::flattenInto(const std::string &prefix,
+                               std::vector<std::pair<std::string, Leaf>> &out) const {
   if (leaf_)
     out.emplace_back(prefix, *leaf_);
   for (const auto &[name, value] : entries_)
