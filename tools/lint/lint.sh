@@ -55,6 +55,13 @@ for table in $(git ls-files -- '*Passes.td'); do
                 /```mlir/ { examples++ } END { if (pass) print pass, flag, examples }' "$table")
 done
 
+# Mutations apply: what they replace stands in their file, once.
+for mutation in $(git ls-files -- 'test/mutations/*.mutation'); do
+  file=$(sed -n 's/^file=//p' "$mutation")
+  old=$(sed -n 's/^old=//p' "$mutation")
+  [ "$(grep -oF -- "$old" "$file" | wc -l)" = 1 ] || offend "$mutation no longer applies to $file"
+done
+
 # Habits.
 forbid 'no path of one machine' '.' '"/(home|root|work|tmp)/'
 forbid 'finished, or left out' '.' '\b(TODO|FIXME|XXX)\b|[Nn]ot (yet )?implemented|\b[Ff]or now\b'
