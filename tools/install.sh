@@ -19,7 +19,7 @@ else
   cat >&2 <<'MESSAGE'
 minigptc: error: this is no Debian system, so packages can't be installed for you
   help: install clang, lld and MLIR/LLVM 22.1 (set MLIR_DIR to its lib/cmake/mlir), and: cmake, ninja, BLIS,
-        FlatBuffers with flatc, nlohmann-json, yaml-cpp, CLI11 2, Catch2 2, zstd, xxhash. Then run this again.
+        FlatBuffers with flatc, nlohmann-json, yaml-cpp, CLI11 2, Catch2 2, zstd, zlib, xxHash, rsync. Then run this again.
 MESSAGE
   exit 1
 fi
