@@ -115,7 +115,7 @@ scf::ForOp ElementEmitter::enterLoop(Value begin, Value end) {
 
 scf::ForOp ElementEmitter::enterParallelLoop(Value begin, Value end) {
   scf::ForOp loop = enterLoop(begin, end);
-  parallelLoops.push_back({loop, false});
+  parallelLoops.push_back(loop);
   return loop;
 }
 

@@ -48,13 +48,8 @@ public:
   mlir::scf::ForOp enterColumnLoop(mlir::Value begin, mlir::Value end, int64_t maxTrip);
   void leaveLoop(mlir::scf::ForOp loop) { builder.setInsertionPointAfter(loop); }
 
-  /// Loops whose memory accesses do not depend on one another, with whether
-  /// their vector shape is given.
-  struct ParallelLoop {
-    mlir::scf::ForOp loop;
-    bool isLaneLoop;
-  };
-  llvm::ArrayRef<ParallelLoop> getParallelLoops() const { return parallelLoops; }
+  /// Loops whose iterations do not depend on one another through memory.
+  llvm::ArrayRef<mlir::scf::ForOp> getParallelLoops() const { return parallelLoops; }
 
   graph::kernel::Scalars scalars() { return {builder, function->getLoc()}; }
 
@@ -77,7 +72,7 @@ private:
   llvm::DenseMap<mlir::Value, mlir::Value> pointers;
   llvm::DenseMap<mlir::Operation *, int64_t> columnLoops;
   llvm::DenseMap<mlir::Operation *, mlir::Value> constants;
-  llvm::SmallVector<ParallelLoop> parallelLoops;
+  llvm::SmallVector<mlir::scf::ForOp> parallelLoops;
 };
 
 } // namespace minigptc::cpu

@@ -235,8 +235,7 @@ void KernelEmitter::emitScatterPart(const NestPlan &nest, Value item) {
 /// buffer may be input and output at once, element by element.
 void KernelEmitter::annotateLoops() {
   MLIRContext *context = builder.getContext();
-  auto flag = [&](bool value) { return BoolAttr::get(context, value); };
-  for (auto [loop, isLaneLoop] : elements->getParallelLoops()) {
+  for (scf::ForOp loop : elements->getParallelLoops()) {
     bool isInnermost = !loop.getBody()->walk([](scf::ForOp) { return WalkResult::interrupt(); })
                             .wasInterrupted();
     if (!isInnermost)
@@ -245,12 +244,9 @@ void KernelEmitter::annotateLoops() {
     loop.getBody()->walk([&](LLVM::AccessGroupOpInterface access) {
       access.setAccessGroups(builder.getArrayAttr(group));
     });
-    LLVM::LoopUnrollAttr unroll;
-    if (isLaneLoop) // LLVM would unroll it before it gets to vectorise it
-      unroll = LLVM::LoopUnrollAttr::get(context, flag(true), {}, {}, {}, {}, {}, {});
-    auto annotation = LLVM::LoopAnnotationAttr::get(context, {}, {}, {}, unroll, {}, {}, {}, {}, {},
+    auto annotation = LLVM::LoopAnnotationAttr::get(context, {}, {}, {}, {}, {}, {}, {}, {}, {},
                                                     {}, {}, {}, {}, {}, group);
-    loop->setAttr("llvm.loop_annotation", annotation);
+    loop->setAttr("loop_annotation", annotation); // which the lowering hands to the branch
   }
 }
 

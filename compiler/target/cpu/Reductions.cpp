@@ -64,7 +64,6 @@ void ElementEmitter::combineLanes(graph::ReductionKernelOp op, ValueRange indice
   Type type = getElementType(reduced.operand);
   Scalars s = scalars();
   scf::ForOp loop = enterParallelLoop(s.index(0), s.index(count));
-  parallelLoops.back().isLaneLoop = count == kLanes;
   Value lane = loop.getInductionVar();
   SmallVector<Value> at(outer);
   at.push_back(s.add(firstElement, lane));
