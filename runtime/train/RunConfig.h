@@ -48,7 +48,7 @@ struct OptimizerConfig {
   std::string decay = "all"; ///< all, or matrices: not norms, biases, embeddings
 };
 
-/// t < warmup: linear; then a cosine to min at cycle; then min. See SEMANTICS.
+/// t < warmup: linear; then a cosine to min at cycle; then min.
 struct ScheduleConfig {
   double maxLr = 6e-4, minLr = 6e-5;
   int64_t warmupIters = 2000, cycleIters = 100000;

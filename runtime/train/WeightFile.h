@@ -1,10 +1,10 @@
 //===- WeightFile.h - parameters in and out ---------------------*- C++ -*-===//
 //
-// A weight file is a safetensors file with one tensor a parameter, by the names
-// and layouts of SEMANTICS: the Transformer LM's matrices lie as [out, in] (the
-// PyTorch convention) and are transposed on the way, MiniGPT's as the program has
-// them. f32 values are bit-exact through save and load; f64, bf16 and f16 files
-// are converted when they are read.
+// A weight file is a safetensors file with one tensor a parameter: the Transformer
+// LM's matrices lie as [out, in] (the PyTorch convention) and are transposed on the
+// way, MiniGPT's as the program has them (see docs/reference/run_files.md). f32
+// values are bit-exact through save and load; f64, bf16 and f16 files are converted
+// when they are read.
 //
 //   StatusOr<NamedArrays> parameters = loadWeights("init.safetensors", metadata.parameters);
 //   Status saved = saveWeights("final.safetensors", metadata.parameters, *parameters);

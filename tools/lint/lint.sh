@@ -65,6 +65,11 @@ done
 # Habits.
 forbid 'no path of one machine' '.' '"/(home|root|work|tmp)/'
 forbid 'finished, or left out' '.' '\b(TODO|FIXME|XXX)\b|[Nn]ot (yet )?implemented|\b[Ff]or now\b'
+while read -r page; do
+  [ -e "$page" ] || offend "the tree speaks of $page, which is not there"
+done < <({ git grep -ohE '\bdocs/[a-z_/]+\.md\b'
+           git grep -ohE '`(compiler|dialects|models|runtime|tools|test)/[A-Za-z0-9_/.-]+\.(h|td|cpp|sh|fbs)`' -- 'docs/design/*.md' | tr -d '`'
+         } | sort -u)
 while read -r header; do
   grep -q '^#ifndef MINIGPTC_' "$header" || offend "$header has no include guard MINIGPTC_…"
   head -3 "$header" | grep -q '^//' || offend "$header does not begin with what it is for"

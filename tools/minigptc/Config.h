@@ -1,7 +1,7 @@
 //===- Config.h - config files, presets and --set ---------------*- C++ -*-===//
 //
 // Brings the sources of a configuration together, weakest first: defaults,
-// preset, file, `--set section.key=value`, flags. Every key of SEMANTICS' config
+// preset, file, `--set section.key=value`, flags. Every key of a config
 // file is known here, with its type, its range and its place in RunConfig.
 //
 //   ConfigBuilder builder;

@@ -31,7 +31,7 @@ enum class StatusCode {
 };
 
 /// Success, or a code with a message ("what"), and optionally where ("at") and
-/// what to do ("help"); printed as CLI.md's three lines.
+/// what to do ("help"); printed as a line each.
 class [[nodiscard]] Status {
 public:
   Status() = default;
