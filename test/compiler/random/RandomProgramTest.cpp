@@ -3,6 +3,7 @@
 #include "test/support/RandomProgram.h"
 #include "dialects/graph/IR/Graph.h"
 #include "mlir/IR/Verifier.h"
+#include "test/compiler/random/RandomInputs.h"
 #include "test/support/Compare.h"
 #include "test/support/ModuleRunner.h"
 #include "test/support/Shrink.h"
@@ -14,35 +15,6 @@
 
 using namespace minigptc;
 using namespace minigptc::test;
-
-static std::vector<Tensor> randomInputs(ModuleRunner &runner, mlir::ModuleOp module,
-                                        uint64_t seed) {
-  std::vector<Tensor> inputs;
-  for (mlir::Type type : module.lookupSymbol<mlir::func::FuncOp>("f").getArgumentTypes())
-    inputs.push_back(
-        runner.random(mlir::cast<mlir::RankedTensorType>(type), seed * 16 + inputs.size()));
-  return inputs;
-}
-
-/// Compares results norm-wise (integers exactly); empty if they agree.
-static std::string compareAll(llvm::ArrayRef<Tensor> actual, llvm::ArrayRef<Tensor> expected,
-                              double relative) {
-  if (actual.size() != expected.size())
-    return "another number of results";
-  std::vector<Tensor> floats;
-  for (const Tensor &tensor : expected)
-    if (mlir::isa<mlir::FloatType>(tensor.getType().getElementType()))
-      floats.push_back(tensor);
-  double norm = normOf(floats) + 1;
-  for (size_t i = 0; i < expected.size(); ++i) {
-    bool isFloat = mlir::isa<mlir::FloatType>(expected[i].getType().getElementType());
-    std::string wrong = isFloat ? gradientDifference(actual[i], expected[i], 1000 * norm, relative)
-                                : difference(actual[i], expected[i]);
-    if (!wrong.empty())
-      return "result " + std::to_string(i) + ": " + wrong;
-  }
-  return "";
-}
 
 /// What is wrong with the program after the passes; empty if nothing is.
 static std::string wrongAfter(ModuleRunner &runner, mlir::ModuleOp module,
@@ -56,17 +28,6 @@ static std::string wrongAfter(ModuleRunner &runner, mlir::ModuleOp module,
   } catch (const std::runtime_error &error) {
     return error.what();
   }
-}
-
-/// Calls `wrong(module)` on the program of a seed; reports a shrunk one if it is.
-static void checkProgram(mlir::ModuleOp module, uint64_t seed,
-                         llvm::function_ref<std::string(mlir::ModuleOp)> wrong) {
-  std::string message = wrong(module);
-  if (message.empty())
-    return;
-  auto smallest = shrinkProgram(module, [&](mlir::ModuleOp m) { return !wrong(m).empty(); });
-  FAIL_CHECK("seed " << seed << ": " << wrong(*smallest) << "\nfirst it was: " << message << "\n"
-                     << printModule(*smallest));
 }
 
 static const std::string kDots = "graph-decompose,canonicalize,cse,func.func("

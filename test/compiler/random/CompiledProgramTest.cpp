@@ -1,0 +1,135 @@
+// Random programs and their gradients, compiled against interpreted. Programs are
+// compiled many at a time; one that differs is compiled alone to be shrunk.
+#include "dialects/graph/IR/Graph.h"
+#include "test/compiler/random/RandomInputs.h"
+#include "test/support/CompiledModule.h"
+#include "test/support/RandomProgram.h"
+#include "test/support/Vjp.h"
+
+#include <catch2/catch.hpp>
+#include <iostream>
+
+using namespace minigptc::test;
+
+static constexpr uint64_t kBatch = 50;
+
+namespace {
+/// A program, the function of it that is run, and what it must give.
+struct Expectation {
+  uint64_t seed;
+  mlir::OwningOpRef<mlir::ModuleOp> program; ///< with @f only
+  std::vector<Tensor> arguments, results;
+};
+
+struct Settings {
+  RandomProgramOptions options;
+  bool gradient;
+  double relative;
+  std::string entry() const { return gradient ? "gradient" : "f"; }
+};
+} // namespace
+
+/// The program with @gradient if that is asked for.
+static mlir::OwningOpRef<mlir::ModuleOp> prepared(mlir::ModuleOp program,
+                                                  const Settings &settings) {
+  mlir::OwningOpRef<mlir::ModuleOp> copy(program.clone());
+  if (settings.gradient)
+    addGradientFunction(*copy, floatArguments(program));
+  return copy;
+}
+
+static Expectation expect(ModuleRunner &runner, mlir::ModuleOp program, uint64_t seed,
+                          const Settings &settings) {
+  Expectation expectation{seed, mlir::OwningOpRef<mlir::ModuleOp>(program.clone()), {}, {}};
+  expectation.arguments = randomInputs(runner, program, seed);
+  auto module = prepared(program, settings);
+  if (settings.gradient) {
+    for (Tensor &cotangent : randomCotangents(runner, program, seed))
+      expectation.arguments.push_back(cotangent);
+    runner.runPasses(*module, "graph-autodiff");
+  }
+  expectation.results = runner.run(*module, settings.entry(), expectation.arguments);
+  return expectation;
+}
+
+/// What is wrong with the program, compiled alone.
+static std::string wrongAlone(ModuleRunner &runner, mlir::ModuleOp program, uint64_t seed,
+                              const Settings &settings) {
+  try {
+    Expectation expectation = expect(runner, program, seed, settings);
+    CompiledModule compiled(*prepared(program, settings));
+    return compareAll(compiled.run(settings.entry(), expectation.arguments), expectation.results,
+                      settings.relative);
+  } catch (const std::runtime_error &error) {
+    return error.what();
+  }
+}
+
+/// What is wrong with a program of a compiled batch.
+static std::string wrongInBatch(CompiledModule &compiled, const Expectation &expectation,
+                                const Settings &settings) {
+  try {
+    std::string entry = settings.entry() + "_" + std::to_string(expectation.seed);
+    return compareAll(compiled.run(entry, expectation.arguments), expectation.results,
+                      settings.relative);
+  } catch (const std::runtime_error &error) {
+    return error.what();
+  }
+}
+
+static void checkBatch(ModuleRunner &runner, uint64_t first, const Settings &settings,
+                       Coverage &coverage) {
+  std::vector<Expectation> expectations;
+  mlir::OwningOpRef<mlir::ModuleOp> batch =
+      mlir::ModuleOp::create(mlir::UnknownLoc::get(&runner.context()));
+  for (uint64_t seed = first; seed < first + kBatch; ++seed) {
+    auto program = generateProgram(runner.context(), seed, settings.options);
+    coverage.add(*program);
+    expectations.push_back(expect(runner, *program, seed, settings));
+    moveFunctions(*prepared(*program, settings), *batch, "_" + std::to_string(seed));
+  }
+  auto checkAlone = [&](const Expectation &expectation) {
+    checkProgram(*expectation.program, expectation.seed, [&](mlir::ModuleOp m) {
+      return wrongAlone(runner, m, expectation.seed, settings);
+    });
+  };
+  std::optional<CompiledModule> compiled;
+  try {
+    compiled.emplace(*batch);
+  } catch (const std::runtime_error &) {
+    for (const Expectation &expectation : expectations)
+      checkAlone(expectation);
+    return;
+  }
+  for (const Expectation &expectation : expectations)
+    if (std::string message = wrongInBatch(*compiled, expectation, settings); !message.empty()) {
+      checkAlone(expectation);
+      FAIL_CHECK("seed " << expectation.seed << " among others: " << message);
+    }
+}
+
+static void checkPrograms(uint64_t count, const Settings &settings) {
+  ModuleRunner runner;
+  Coverage coverage;
+  for (uint64_t seed = 0; seed < count; seed += kBatch)
+    checkBatch(runner, seed, settings, coverage);
+  std::cout << coverage.toString();
+}
+
+TEST_CASE("Random programs compute what the interpreter does: f32") {
+  checkPrograms(200, {{.floatType = "f32"}, /*gradient=*/false, 1e-4});
+}
+
+TEST_CASE("Random programs compute what the interpreter does: f64") {
+  checkPrograms(200, {{.floatType = "f64"}, /*gradient=*/false, 1e-6});
+}
+
+TEST_CASE("Gradients of random programs are what the interpreter computes: f32") {
+  checkPrograms(
+      800, {{.floatType = "f32", .steps = 6, .differentiable = true}, /*gradient=*/true, 2e-4});
+}
+
+TEST_CASE("Gradients of random programs are what the interpreter computes: f64") {
+  checkPrograms(
+      200, {{.floatType = "f64", .steps = 6, .differentiable = true}, /*gradient=*/true, 1e-6});
+}
