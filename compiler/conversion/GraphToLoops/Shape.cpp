@@ -53,6 +53,8 @@ Value emitBroadcast(BroadcastInDimOp op, Scalars s, ValueRange indices, Load loa
 }
 
 Value emitReshape(ReshapeOp op, Scalars s, ValueRange indices, Load load) {
+  if (getShape(op.getOperand()).empty()) // `indices` may be one position, of a flat kernel
+    return load(0, {});
   return load(0, s.reshape(indices, getShape(op.getResult()), getShape(op.getOperand())));
 }
 

@@ -114,6 +114,7 @@ static void checkPrograms(uint64_t count, const Settings &settings) {
   for (uint64_t seed = 0; seed < count; seed += kBatch)
     checkBatch(runner, seed, settings, coverage);
   std::cout << coverage.toString();
+  CHECK(coverage.count("graph.dot_general", settings.options.floatType) > 0);
 }
 
 TEST_CASE("Random programs compute what the interpreter does: f32") {
