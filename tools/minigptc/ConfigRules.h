@@ -38,7 +38,8 @@ bool isIgnoredName(const std::string &name);
 
 /// Reads a YAML value into the field of `config` that `name` denotes. Returns what
 /// is wrong with the value, or "". The name must be a known one.
-std::string assignConfig(runtime::RunConfig &config, const std::string &name, const YAML::Node &value);
+std::string assignConfig(runtime::RunConfig &config, const std::string &name,
+                         const YAML::Node &value);
 
 } // namespace minigptc
 

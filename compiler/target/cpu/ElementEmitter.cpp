@@ -71,8 +71,8 @@ Value ElementEmitter::compute(Value value, ValueRange indices) {
   auto operandElement = [&](unsigned operand, ValueRange at) {
     return element(op->getOperand(operand), at);
   };
-  return cast<graph::KernelOp>(op).emitElement(
-      builder, cast<OpResult>(value).getResultNumber(), indices, operandElement);
+  return cast<graph::KernelOp>(op).emitElement(builder, cast<OpResult>(value).getResultNumber(),
+                                               indices, operandElement);
 }
 
 /// The bytes of an attribute as the buffers have them: i1 is a byte each.
@@ -103,7 +103,8 @@ Value ElementEmitter::constantElement(Operation *op, ElementsAttr data, ValueRan
     builder.setInsertionPointToStart(&function->getRegion(0).front());
     pointer = LLVM::AddressOfOp::create(builder, function->getLoc(), global);
   }
-  return load(pointer, elementType, linearise(indices, cast<ShapedType>(data.getType()).getShape()));
+  return load(pointer, elementType,
+              linearise(indices, cast<ShapedType>(data.getType()).getShape()));
 }
 
 scf::ForOp ElementEmitter::enterLoop(Value begin, Value end) {

@@ -55,7 +55,8 @@ public:
 
 private:
   mlir::Value compute(mlir::Value value, mlir::ValueRange indices);
-  mlir::Value constantElement(mlir::Operation *op, mlir::ElementsAttr data, mlir::ValueRange indices);
+  mlir::Value constantElement(mlir::Operation *op, mlir::ElementsAttr data,
+                              mlir::ValueRange indices);
   mlir::Value reduction(graph::ReductionKernelOp op, mlir::ValueRange indices);
   mlir::Value sequentialReduction(graph::ReductionKernelOp op, mlir::ValueRange indices);
   mlir::Value laneReduction(graph::ReductionKernelOp op, mlir::ValueRange indices);

@@ -23,7 +23,8 @@ LogicalResult minigptc::cpu::verifyKernel(func::FuncOp kernel) {
         return op.emitError() << "no CPU code for " << type
                               << ": bf16 and f16 do not compile for target 'cpu'; use f32";
     if (!isa<func::ReturnOp>(op) && !isa<graph::KernelOp>(op))
-      return op.emitError("this op has no kernel: it must be decomposed before the stage 'schedule'");
+      return op.emitError(
+          "this op has no kernel: it must be decomposed before the stage 'schedule'");
   }
   for (Type type : kernel.getArgumentTypes())
     if (!isSupported(type))
@@ -105,7 +106,8 @@ void KernelEmitter::bindBuffers() {
 void KernelEmitter::emitNest(const NestPlan &nest, int64_t firstItem) {
   Scalars s = scalars();
   auto bound = [&](unsigned argument) {
-    Value item = s.create<arith::IndexCastOp>(builder.getIndexType(), function.getArgument(argument));
+    Value item =
+        s.create<arith::IndexCastOp>(builder.getIndexType(), function.getArgument(argument));
     item = s.create<arith::MaxSIOp>(s.sub(item, firstItem), s.index(0));
     return s.create<arith::MinSIOp>(item, s.index(nest.items()));
   };
@@ -220,7 +222,8 @@ void KernelEmitter::scatterSlices(const NestPlan &nest, Value output, Value begi
   Value position = elements->linearise(indices, nest.shape);
   Value update = elements->element(updates, at);
   Value old = elements->load(buffer(nest.outputs[0]), type, position);
-  elements->store(scatter.emitCombine(builder, old, update), buffer(nest.outputs[0]), type, position);
+  elements->store(scatter.emitCombine(builder, old, update), buffer(nest.outputs[0]), type,
+                  position);
   if (!loops.empty())
     elements->leaveLoop(loops.front());
 }
@@ -236,16 +239,16 @@ void KernelEmitter::emitScatterPart(const NestPlan &nest, Value item) {
 void KernelEmitter::annotateLoops() {
   MLIRContext *context = builder.getContext();
   for (scf::ForOp loop : elements->getParallelLoops()) {
-    bool isInnermost = !loop.getBody()->walk([](scf::ForOp) { return WalkResult::interrupt(); })
-                            .wasInterrupted();
+    bool isInnermost =
+        !loop.getBody()->walk([](scf::ForOp) { return WalkResult::interrupt(); }).wasInterrupted();
     if (!isInnermost)
       continue;
     auto group = LLVM::AccessGroupAttr::get(context, DistinctAttr::create(builder.getUnitAttr()));
     loop.getBody()->walk([&](LLVM::AccessGroupOpInterface access) {
       access.setAccessGroups(builder.getArrayAttr(group));
     });
-    auto annotation = LLVM::LoopAnnotationAttr::get(context, {}, {}, {}, {}, {}, {}, {}, {}, {},
-                                                    {}, {}, {}, {}, {}, group);
+    auto annotation = LLVM::LoopAnnotationAttr::get(context, {}, {}, {}, {}, {}, {}, {}, {}, {}, {},
+                                                    {}, {}, {}, {}, group);
     loop->setAttr("loop_annotation", annotation); // which the lowering hands to the branch
   }
 }

@@ -102,7 +102,8 @@ bool splitsAgree(bool transposeLhs, bool transposeRhs) {
   bool rows = same();
   std::fill(cut.begin(), cut.end(), 0.f);
   for (int64_t column = 0; column < n; column += 48)
-    multiplyPanel(p, a.data(), b.data(), cut.data(), 0, m, column, std::min<int64_t>(48, n - column));
+    multiplyPanel(p, a.data(), b.data(), cut.data(), 0, m, column,
+                  std::min<int64_t>(48, n - column));
   return rows && same();
 }
 

@@ -1,9 +1,9 @@
 //===- VectorLoopTest.cpp - what LLVM is told about loops -----------------===//
 #include "compiler/target/cpu/KernelEmitter.h"
 #include "compiler/target/cpu/KernelLowering.h"
-#include "llvm/ADT/TypeSwitch.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "test/compiler/target/cpu/KernelHarness.h"
+#include "llvm/ADT/TypeSwitch.h"
 #include <catch2/catch.hpp>
 
 using namespace mlir;
