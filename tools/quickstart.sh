@@ -19,6 +19,7 @@ while [ $# -gt 0 ]; do
 done
 [[ $steps =~ ^[1-9][0-9]*$ ]] || usage_error "--steps needs a positive number, not '$steps'"
 [ -z "$out" ] || out=$(realpath -m -- "$out")
+here=$PWD
 cd "$(dirname "$0")/.."
 out=${out:-runs/quickstart}
 
@@ -38,5 +39,8 @@ mkdir -p "$(dirname "$out")" build/data
 "$bin/minigptc" train --preset tiny --text "$text" --steps "$steps" --out "$out"
 say "4/4 Sample"
 "$bin/minigptc" generate --run "$out" --prompt "Once upon a time" --max-tokens 300 --temperature 0.7 --seed 1 | tee "$out/sample.txt"
+# As the caller would write them.
+bin=$(realpath -s --relative-to="$here" "$bin")
+out=$(realpath -s --relative-to="$here" "$out")
 printf '\n\nThe run is in %s. Go on with:\n  %s/minigptc generate --run %s --prompt "The little dog"\n  %s/minigptc train --preset tiny --text YOUR.txt --out runs/mine\n' \
   "$out" "$bin" "$out" "$bin"
