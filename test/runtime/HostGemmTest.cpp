@@ -133,6 +133,8 @@ TEST_CASE("cuts depend on the shape and cover it") {
     }
   CHECK(cutGemm(2048, 1024, 256).panels > 4);
   CHECK(cutGemm(16, 16, 16).panels == 1);
+  CHECK(cutGemm(128, 128, 2048).size == 64); // halves, for two cores
+  CHECK(cutGemm(128, 512, 2048).size == 256);
 }
 
 TEST_CASE("rows of a large product have the bits of a small product of them") {

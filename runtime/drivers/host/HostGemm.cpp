@@ -110,9 +110,9 @@ bool splitsAgree(bool transposeLhs, bool transposeRhs) {
 } // namespace
 
 GemmCut cutGemm(int64_t m, int64_t n, int64_t k) {
-  // Multiples of BLIS's register tiles (6×16, 32×12 and the like). Every row panel packs
-  // all of B again, so panels are as large as a dozen cores leave them.
-  constexpr int64_t unit = 96, smallest = 192, wanted = 16;
+  // Every row panel packs all of B again, so panels are as large as a dozen cores leave
+  // them; an even number, for two cores.
+  constexpr int64_t unit = 16, smallest = 192, wanted = 16;
   GemmCut cut;
   cut.alongRows = m >= n;
   int64_t extent = std::max(m, n);
@@ -121,8 +121,8 @@ GemmCut cutGemm(int64_t m, int64_t n, int64_t k) {
     cut.size = extent;
     return cut;
   }
-  int64_t size = std::max(extent / wanted, std::min(smallest, (extent + 1) / 2));
-  cut.size = (size + unit - 1) / unit * unit;
+  int64_t panels = std::clamp<int64_t>(extent / smallest / 2 * 2, 2, wanted);
+  cut.size = ((extent + panels - 1) / panels + unit - 1) / unit * unit;
   cut.panels = (extent + cut.size - 1) / cut.size;
   return cut;
 }
