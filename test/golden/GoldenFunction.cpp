@@ -1,6 +1,6 @@
 #include "test/golden/GoldenFunction.h"
-#include "dialects/graph/IR/Graph.h"
-#include "mlir/IR/Builders.h"
+#include "test/support/CompiledModule.h"
+#include "test/support/Vjp.h"
 
 #include <catch2/catch.hpp>
 
@@ -12,28 +12,10 @@ Tensor test::evaluateFunction(ModuleRunner &runner, StringRef text, ArrayRef<Ten
   return runner.run(text, "f", inputs).at(0);
 }
 
-/// Adds @gradient(inputs…, cotangent), which gives what @f's vjp does.
-static void addGradient(ModuleOp module, const Tensor &cotangent, ArrayRef<int64_t> wrt) {
-  auto primal = module.lookupSymbol<func::FuncOp>("f");
-  OpBuilder builder = OpBuilder::atBlockEnd(module.getBody());
-  Location loc = primal.getLoc();
-  SmallVector<Type> inputs(primal.getArgumentTypes()), results(primal.getResultTypes());
-  for (int64_t number : wrt)
-    results.push_back(inputs[number]);
-  inputs.push_back(cotangent.getType());
-  auto gradient =
-      func::FuncOp::create(builder, loc, "gradient", builder.getFunctionType(inputs, results));
-  Block *body = gradient.addEntryBlock();
-  builder.setInsertionPointToStart(body);
-  auto vjp = graph::VjpOp::create(builder, loc, results, "f", body->getArguments().drop_back(),
-                                  body->getArguments().take_back(), wrt);
-  func::ReturnOp::create(builder, loc, vjp.getResults());
-}
-
 std::vector<Tensor> test::gradientOf(ModuleRunner &runner, StringRef text, ArrayRef<Tensor> inputs,
                                      const Tensor &cotangent, ArrayRef<int64_t> wrt) {
   OwningOpRef<ModuleOp> module = runner.parse(text);
-  addGradient(*module, cotangent, wrt);
+  addGradientFunction(*module, wrt);
   runner.runPasses(*module, "graph-autodiff");
   SmallVector<Tensor> arguments(inputs);
   arguments.push_back(cotangent);
@@ -41,28 +23,58 @@ std::vector<Tensor> test::gradientOf(ModuleRunner &runner, StringRef text, Array
   return {results.end() - wrt.size(), results.end()};
 }
 
-static void checkGradients(ModuleRunner &runner, const GoldenCase &golden,
-                           ArrayRef<std::string> inputNames, StringRef text,
-                           ArrayRef<Tensor> inputs) {
-  std::vector<int64_t> wrt;
-  std::vector<Tensor> expected;
+namespace {
+
+/// What a golden case says of gradients.
+struct Recorded {
+  SmallVector<int64_t> wrt;
+  std::vector<Tensor> gradients;
+  Tensor cotangent;
+};
+
+Recorded recordedGradients(ModuleRunner &runner, const GoldenCase &golden,
+                           ArrayRef<std::string> inputNames) {
+  Recorded recorded;
   for (auto [number, name] : llvm::enumerate(inputNames))
     if (golden.tensors.count("grad." + name)) {
-      wrt.push_back(int64_t(number));
-      expected.push_back(golden.at("grad." + name));
+      recorded.wrt.push_back(int64_t(number));
+      recorded.gradients.push_back(golden.at("grad." + name));
     }
-  if (wrt.empty())
-    return;
-  Tensor cotangent = golden.tensors.count("ct") ? golden.at("ct")
-                                                : runner.filled(golden.at("expected").getType(), 1);
-  std::vector<Tensor> gradients = gradientOf(runner, text, inputs, cotangent, wrt);
-  double normOfAll = normOf(expected);
-  for (size_t i = 0; i < wrt.size(); ++i) {
-    INFO("gradient of " << inputNames[wrt[i]]);
-    CHECK(gradientDifference(gradients[i], expected[i], normOfAll) == "");
-    CHECK(difference(gradients[i], expected[i], {.relative = 1e-3, .absolute = 1e-5}) == "");
+  recorded.cotangent = golden.tensors.count("ct")
+                           ? golden.at("ct")
+                           : runner.filled(golden.at("expected").getType(), 1);
+  return recorded;
+}
+
+void checkGradients(const Recorded &recorded, ArrayRef<std::string> inputNames,
+                    ArrayRef<Tensor> gradients) {
+  double normOfAll = normOf(recorded.gradients);
+  for (size_t i = 0; i < recorded.wrt.size(); ++i) {
+    INFO("gradient of " << inputNames[recorded.wrt[i]]);
+    const Tensor &expected = recorded.gradients[i];
+    CHECK(gradientDifference(gradients[i], expected, normOfAll) == "");
+    CHECK(difference(gradients[i], expected, {.relative = 1e-3, .absolute = 1e-5}) == "");
   }
 }
+
+/// @f and its gradient as machine code, against the same values.
+void checkCompiled(ModuleRunner &runner, StringRef text, const GoldenCase &golden,
+                   const Recorded &recorded, ArrayRef<std::string> inputNames,
+                   ArrayRef<Tensor> inputs) {
+  OwningOpRef<ModuleOp> module = runner.parse(text);
+  if (!recorded.wrt.empty())
+    addGradientFunction(*module, recorded.wrt);
+  CompiledModule compiled(*module);
+  CHECK(difference(compiled.run("f", inputs).at(0), golden.at("expected"), golden.tolerance) == "");
+  if (recorded.wrt.empty())
+    return;
+  SmallVector<Tensor> arguments(inputs);
+  arguments.push_back(recorded.cotangent);
+  std::vector<Tensor> results = compiled.run("gradient", arguments);
+  checkGradients(recorded, inputNames, ArrayRef(results).take_back(recorded.wrt.size()));
+}
+
+} // namespace
 
 void test::checkGolden(StringRef name, ArrayRef<std::string> inputNames, StringRef text) {
   INFO("golden case " << name.str());
@@ -71,7 +83,15 @@ void test::checkGolden(StringRef name, ArrayRef<std::string> inputNames, StringR
   std::vector<Tensor> inputs;
   for (const std::string &input : inputNames)
     inputs.push_back(golden.at(input));
-  CHECK(difference(evaluateFunction(runner, text, inputs), golden.at("expected"),
-                   golden.tolerance) == "");
-  checkGradients(runner, golden, inputNames, text, inputs);
+  Recorded recorded = recordedGradients(runner, golden, inputNames);
+  {
+    INFO("interpreted");
+    CHECK(difference(evaluateFunction(runner, text, inputs), golden.at("expected"),
+                     golden.tolerance) == "");
+    if (!recorded.wrt.empty())
+      checkGradients(recorded, inputNames,
+                     gradientOf(runner, text, inputs, recorded.cotangent, recorded.wrt));
+  }
+  INFO("compiled");
+  checkCompiled(runner, text, golden, recorded, inputNames, inputs);
 }

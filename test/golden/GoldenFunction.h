@@ -1,7 +1,7 @@
 //===- GoldenFunction.h - a function and its gradient -----------*- C++ -*-===//
 //
-// A function @f in text, run in the interpreter on recorded inputs; its gradient
-// is a `graph.vjp` of it, differentiated by --graph-autodiff.
+// A function @f in text, run on recorded inputs in the interpreter and as machine
+// code; its gradient is a `graph.vjp` of it, differentiated by --graph-autodiff.
 //
 //===----------------------------------------------------------------------===//
 #ifndef MINIGPTC_TEST_GOLDEN_GOLDENFUNCTION_H
