@@ -22,6 +22,13 @@ double median(std::vector<double> values) {
   return *middle;
 }
 
+/// "nan" whatever its sign, "-inf", "1.25".
+std::string readable(double value) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%g", std::isnan(value) ? std::abs(value) : value);
+  return text;
+}
+
 /// Keys whose change makes a resumed run differ from an uninterrupted one.
 std::vector<std::string> changedKeys(const RunConfig &before, const RunConfig &now) {
   using Json = nlohmann::json;
@@ -43,27 +50,16 @@ std::vector<std::string> changedKeys(const RunConfig &before, const RunConfig &n
 
 } // namespace
 
-Status TrainingLoop::start(const std::optional<Checkpoint> &resumed) {
-  if (resumed) {
-    MINIGPTC_RETURN_IF_ERROR(step_.setState(resumed->tensors));
-    done_ = saved_ = resumed->step;
-    nextSample_ = resumed->nextSample;
-    result_.skipped = resumed->skipped;
-    evaluated_ = metrics_.evaluatedAt();
-    log_.remark("resumed after step " + std::to_string(done_));
-    for (const std::string &key : changedKeys(resumed->config, config_))
-      log_.remark("'" + key + "' is not what it was: the run goes on differently");
-    if (!options_.initFrom.empty())
-      log_.remark("--init-from is not used: the run goes on from its checkpoint");
-    return Status::success();
-  }
-  MINIGPTC_RETURN_IF_ERROR(step_.initialize(seedKey(config_.training.seed)));
-  if (options_.initFrom.empty())
-    return Status::success();
-  StatusOr<NamedArrays> weights = loadWeights(options_.initFrom, metadata_.parameters);
-  if (!weights)
-    return weights.status();
-  return step_.setParameters(*weights);
+void TrainingLoop::goOnFrom(const Checkpoint &resumed) {
+  done_ = saved_ = resumed.step;
+  nextSample_ = resumed.nextSample;
+  result_.skipped = resumed.skipped;
+  evaluated_ = metrics_.evaluatedAt();
+  log_.remark("resumed after step " + std::to_string(done_));
+  for (const std::string &key : changedKeys(resumed.config, config_))
+    log_.remark("'" + key + "' is not what it was: the run goes on differently");
+  if (!options_.initFrom.empty())
+    log_.remark("--init-from is not used: the run goes on from its checkpoint");
 }
 
 RandomKey TrainingLoop::stepKey() const {
@@ -151,8 +147,8 @@ Status TrainingLoop::stopNonFinite(const Batch &batch, const StepOutcome &outcom
                        {{"batch.x", batch.x}, {"batch.y", batch.y}, {"key", keyArray(stepKey())}}));
   std::string what = std::isfinite(outcome.loss) ? "a gradient" : "the loss";
   std::string message = what + " of step " + std::to_string(done_) + " is not finite (loss " +
-                        std::to_string(outcome.loss) + ", gradient norm " +
-                        std::to_string(outcome.gradNorm) + "); the update was not made";
+                        readable(outcome.loss) + ", gradient norm " + readable(outcome.gradNorm) +
+                        "); the update was not made";
   StatusOr<NonFiniteReport> report = step_.findNonFinite(batch, stepKey());
   std::string place;
   if (report && !report->instruction.empty()) {

@@ -26,8 +26,8 @@ public:
         step_(std::move(step)), metadata_(std::move(metadata)), metrics_(std::move(metrics)),
         batches_(*data.train, sampleOptions(config), step_.batchSize(), step_.contextLength()) {}
 
-  /// State from `init`, from a weight file, or from a checkpoint.
-  Status start(const std::optional<Checkpoint> &resumed);
+  /// Takes over a checkpoint's place in the run; its tensors are in `step` already.
+  void goOnFrom(const Checkpoint &resumed);
   /// To the last step; see TrainingSession::run.
   StatusOr<TrainingResult> run();
 

@@ -27,6 +27,7 @@ struct TrainingSession::Impl {
 
   Status prepare();
   Status loadResumed();
+  Status setState(TrainStep &step, const ProgramMetadata &metadata);
   StatusOr<TrainingResult> run(TrainingProgram &program);
 };
 
@@ -73,6 +74,22 @@ Status TrainingSession::Impl::prepare() {
   return Status::success();
 }
 
+/// State from a checkpoint, or from `init` and a weight file.
+Status TrainingSession::Impl::setState(TrainStep &step, const ProgramMetadata &metadata) {
+  if (resumed) {
+    Status status = step.setState(resumed->tensors);
+    return status.ok()
+               ? status
+               : Status(status.code(), "the checkpoint is of another model: " + status.message())
+                     .withHelp("resume with the configuration that the run has in its config.yaml");
+  }
+  MINIGPTC_RETURN_IF_ERROR(step.initialize(seedKey(config.training.seed)));
+  if (options.initFrom.empty())
+    return Status::success();
+  StatusOr<NamedArrays> weights = loadWeights(options.initFrom, metadata.parameters);
+  return weights ? step.setParameters(*weights) : weights.status();
+}
+
 StatusOr<TrainingResult> TrainingSession::Impl::run(TrainingProgram &program) {
   StatusOr<ProgramMetadata> metadata = ProgramMetadata::fromJson(program.metadata());
   if (!metadata)
@@ -85,6 +102,9 @@ StatusOr<TrainingResult> TrainingSession::Impl::run(TrainingProgram &program) {
                   "the training data is shorter than the program's context + 1");
   for (const std::string &remark : data.remarks)
     log().remark(remark);
+  // Before anything is written: weights or a checkpoint that do not fit leave the folder
+  // as it was.
+  MINIGPTC_RETURN_IF_ERROR(setState(*step, *metadata));
   std::string yaml = options.configYaml.empty() ? config.toJson() + "\n" : options.configYaml;
   MINIGPTC_RETURN_IF_ERROR(writeFileAtomically(out.config(), std::string_view(yaml)));
   StatusOr<MetricsFile> metrics = resumed ? MetricsFile::resume(out.metrics(), resumed->step)
@@ -93,7 +113,8 @@ StatusOr<TrainingResult> TrainingSession::Impl::run(TrainingProgram &program) {
     return metrics.status();
   TrainingLoop loop(config, options, out, data, log(), program, *std::move(step),
                     *std::move(metadata), *std::move(metrics));
-  MINIGPTC_RETURN_IF_ERROR(loop.start(resumed));
+  if (resumed)
+    loop.goOnFrom(*resumed);
   resumed.reset(); // The state lives in the loop, once.
   return loop.run();
 }

@@ -37,6 +37,12 @@ static const CLI::App &chosen(const CLI::App &app) {
   return subcommands.empty() ? app : chosen(*subcommands.front());
 }
 
+/// The command as it is typed: "minigptc data stories".
+static std::string commandLineOf(const CLI::App &command) {
+  const CLI::App *parent = command.get_parent();
+  return (parent ? commandLineOf(*parent) + " " : "") + command.get_name();
+}
+
 /// What the user may have meant by a word that is no flag or subcommand.
 static std::string suggestWord(const CLI::App &app, const std::string &word) {
   std::vector<std::string> known;
@@ -49,13 +55,27 @@ static std::string suggestWord(const CLI::App &app, const std::string &word) {
       known.push_back(subcommand->get_name());
   }
   std::string nearest = runtime::nearestName(word.substr(0, word.find('=')), known);
-  return nearest.empty() ? "`" + app.get_display_name() + " --help` lists what there is"
+  return nearest.empty() ? "`" + commandLineOf(app) + " --help` lists what there is"
                          : "did you mean '" + nearest + "'?";
 }
 
 static int usageError(std::string message, std::string help) {
   return reportError(
       Status(StatusCode::invalidArgument, std::move(message)).withHelp(std::move(help)));
+}
+
+/// The deepest subcommand that was chosen, but for a first word that is none:
+/// `minigptc tokenizer train` is no `minigptc train`.
+static const CLI::App &misread(const CLI::App &app) {
+  return app.remaining(/*recurse=*/false).empty() ? chosen(app) : app;
+}
+
+/// The flag that is given more often than it may be.
+static std::string repeatedFlag(const CLI::App &command) {
+  for (const CLI::Option *option : command.get_options())
+    if (option->get_items_expected_max() == 1 && option->count() > 1)
+      return option->get_name();
+  return "";
 }
 
 static int parse(CLI::App &app, int argc, char **argv, int &exitStatus) {
@@ -74,8 +94,10 @@ static int parse(CLI::App &app, int argc, char **argv, int &exitStatus) {
     if (!extras.empty())
       return usageError((extras[0][0] == '-' ? "unknown flag '" : "unexpected argument '") +
                             extras[0] + "'",
-                        suggestWord(command, extras[0]));
-    return usageError(e.what(), "`" + command.get_display_name() + " --help` shows the usage");
+                        suggestWord(misread(app), extras[0]));
+    if (std::string flag = repeatedFlag(command); !flag.empty())
+      return usageError(flag + " is given more than once", "which one is meant? Keep that");
+    return usageError(e.what(), "`" + commandLineOf(command) + " --help` shows the usage");
   }
 }
 

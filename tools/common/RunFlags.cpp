@@ -3,6 +3,9 @@
 
 #include "runtime/base/Suggest.h"
 
+#include <cmath>
+#include <cstdio>
+
 using namespace minigptc;
 using runtime::RunConfig;
 using runtime::Status;
@@ -93,4 +96,13 @@ runtime::TrainingOptions RunFlags::trainingOptions(const RunConfig &config) cons
   options.dumpGrads = dumpGrads;
   options.peakFlops = peakFlops;
   return options;
+}
+
+void minigptc::printResult(const runtime::TrainingResult &result, const std::string &outDir) {
+  long long steps = (long long)result.steps;
+  if (std::isnan(result.finalLoss)) // No step was made: there is no loss to tell.
+    std::printf("steps %lld, none of them now, run in %s\n", steps, outDir.c_str());
+  else
+    std::printf("steps %lld, final loss %.6g, %.4g tokens/s, run in %s\n", steps, result.finalLoss,
+                result.tokensPerSecond, outDir.c_str());
 }

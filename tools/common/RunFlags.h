@@ -49,6 +49,9 @@ private:
   std::string resumeFrom_;
 };
 
+/// One line on stdout: what a run came to.
+void printResult(const runtime::TrainingResult &result, const std::string &outDir);
+
 } // namespace minigptc
 
 #endif // MINIGPTC_TOOLS_COMMON_RUNFLAGS_H

@@ -125,9 +125,7 @@ Status train(Session &session, const Flags &flags, const RunConfig &config) {
   log.reset(); // Ends the live line.
   if (!result)
     return result.status();
-  std::printf("steps %lld, final loss %.6g, %.4g tokens/s, run in %s\n",
-              static_cast<long long>(result->steps), result->finalLoss, result->tokensPerSecond,
-              options.outDir.c_str());
+  printResult(*result, options.outDir);
   return Status::success();
 }
 

@@ -16,7 +16,8 @@ static double now() {
 }
 
 void BuildFlags::addTo(CLI::App &app) {
-  app.add_option("--threads", threads, "Threads to compile and run with (default: all cores)")->type_name("N");
+  app.add_option("--threads", threads, "Threads to compile and run with (default: all cores)")
+      ->type_name("N");
   app.add_option("--target", target, "cpu")->type_name("TARGET")->capture_default_str();
   app.add_flag("--timing", timing, "Report the time of each pass and kernel on stderr");
   app.add_flag("--no-cache", noCache, "Compile every kernel anew");
@@ -24,28 +25,34 @@ void BuildFlags::addTo(CLI::App &app) {
 }
 
 CompileOptions BuildFlags::options() const {
-  return {.target = target, .threads = threads, .verifyEach = verifyEach, .useCache = !noCache, .timing = timing};
+  return {.target = target,
+          .threads = threads,
+          .verifyEach = verifyEach,
+          .useCache = !noCache,
+          .timing = timing};
 }
 
-/// A wrong --threads or --target, before anything is done.
-static Status checkFlags(const BuildFlags &flags) {
-  if (flags.threads < 0 || flags.threads > 1024)
-    return Status(StatusCode::invalidArgument, "--threads must be between 0 and 1024, not " + std::to_string(flags.threads));
-  if (flags.target != "cpu")
-    return Status(StatusCode::invalidArgument, "this build has no target '" + flags.target + "'")
+Status BuildFlags::check() const {
+  if (threads < 0 || threads > 1024)
+    return Status(StatusCode::invalidArgument,
+                  "--threads must be between 0 and 1024, not " + std::to_string(threads));
+  if (target != "cpu")
+    return Status(StatusCode::invalidArgument, "this build has no target '" + target + "'")
         .withHelp("targets: cpu");
   return Status::success();
 }
 
-TracedProgram minigptc::traceProgram(const runtime::RunConfig &config, const ProgramOptions &options) {
+TracedProgram minigptc::traceProgram(const runtime::RunConfig &config,
+                                     const ProgramOptions &options) {
   double start = now();
   Program program = buildProgram(config, options);
   return {std::move(program), now() - start};
 }
 
-runtime::StatusOr<LoadedProgram> minigptc::buildSession(const runtime::RunConfig &config, const ProgramOptions &options,
+runtime::StatusOr<LoadedProgram> minigptc::buildSession(const runtime::RunConfig &config,
+                                                        const ProgramOptions &options,
                                                         const BuildFlags &flags) {
-  MINIGPTC_RETURN_IF_ERROR(checkFlags(flags));
+  MINIGPTC_RETURN_IF_ERROR(flags.check());
   double start = now();
   TracedProgram traced = traceProgram(config, options);
   CompiledProgram compiled = compile(traced.program, flags.options());
@@ -71,13 +78,30 @@ Status minigptc::guardCompile(const std::function<Status()> &body) {
 }
 
 Status minigptc::checkFits(const runtime::RunConfig &config) {
-  // Parameters, their gradients and two moments, in f32: the least a step needs.
-  double bytes = 4.0 * 4.0 * double(countParameters(config));
+  const auto &model = config.model;
   double memory = double(sysconf(_SC_PHYS_PAGES)) * double(sysconf(_SC_PAGESIZE));
-  if (bytes <= memory)
+  double gib = 1 << 30;
+  char text[200];
+  // Parameters, their gradients and two moments, in f32: the least a step needs.
+  double state = 4.0 * 4.0 * double(countParameters(config));
+  if (state > memory) {
+    snprintf(text, sizeof text,
+             "%.4g parameters need at least %.1f GiB to train; this machine has %.1f GiB",
+             double(countParameters(config)), state / gib, memory / gib);
+    return Status(StatusCode::invalidArgument, text)
+        .withHelp("make model.d_model, model.d_ff, model.num_layers or model.vocab_size smaller");
+  }
+  // What backward can't do without: each block's input, and the logits.
+  double positions = double(config.training.batchSize) * double(model.contextLength);
+  double activations =
+      4.0 * positions * (double(model.numLayers) * double(model.dModel) + double(model.vocabSize));
+  if (state + activations <= memory)
     return Status::success();
-  char text[160];
-  snprintf(text, sizeof text, "%.4g parameters need at least %.1f GiB to train; this machine has %.1f GiB",
-           double(countParameters(config)), bytes / (1 << 30), memory / (1 << 30));
-  return Status(StatusCode::invalidArgument, text).withHelp("make model.d_model, model.d_ff, model.num_layers or model.vocab_size smaller");
+  snprintf(
+      text, sizeof text,
+      "a batch of %lld x %lld tokens needs at least %.1f GiB to train; this machine has %.1f GiB",
+      (long long)config.training.batchSize, (long long)model.contextLength,
+      (state + activations) / gib, memory / gib);
+  return Status(StatusCode::invalidArgument, text)
+      .withHelp("make training.batch_size or model.context_length smaller");
 }

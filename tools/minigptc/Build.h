@@ -27,6 +27,8 @@ struct BuildFlags {
 
   void addTo(CLI::App &app);
   CompileOptions options() const;
+  /// A wrong --threads or --target: to be refused before anything is done.
+  runtime::Status check() const;
 };
 
 struct TracedProgram {
@@ -42,11 +44,11 @@ struct LoadedProgram {
   CompileStats stats; ///< tracing included
 };
 
-/// Traces, compiles and loads. A target that is not there is refused first.
+/// Traces, compiles and loads. Wrong flags are refused first.
 runtime::StatusOr<LoadedProgram> buildSession(const runtime::RunConfig &config, const ProgramOptions &options,
                                               const BuildFlags &flags);
 
-/// Fails if the model's training state can't fit into this machine's memory.
+/// Fails if training the model with its batch can't fit into this machine's memory.
 runtime::Status checkFits(const runtime::RunConfig &config);
 
 /// Runs `body`, turning TraceError and CompileError into a Status.

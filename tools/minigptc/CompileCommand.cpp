@@ -4,6 +4,7 @@
 #include "minigptc/compiler/Compile.h"
 #include "minigptc/trace/TraceError.h"
 #include "runtime/base/File.h"
+#include "runtime/train/OutputFolder.h"
 #include "tools/common/CommandLine.h"
 #include "tools/minigptc/Build.h"
 #include "tools/minigptc/ModelFlags.h"
@@ -23,6 +24,19 @@ struct CompileFlags {
   bool quiet = false;
 };
 
+/// What can be refused before anything is compiled.
+Status checkInput(const CompileFlags &flags) {
+  MINIGPTC_RETURN_IF_ERROR(flags.build.check());
+  if (!flags.input.empty() && (flags.model.chosen() || !flags.model.settings.empty()))
+    return Status(StatusCode::invalidArgument,
+                  "'" + flags.input +
+                      "' is compiled as it is; --preset, --config, --model and --set "
+                      "are for a model that is traced");
+  if (!flags.stopAfter.empty() || flags.output.empty())
+    return Status::success();
+  return runtime::checkWritable(flags.output);
+}
+
 Status printText(const std::string &text) {
   if (fwrite(text.data(), 1, text.size(), stdout) != text.size() || fflush(stdout) != 0)
     return Status(StatusCode::resourceExhausted, "can't write to standard output");
@@ -32,7 +46,8 @@ Status printText(const std::string &text) {
 Status printStageOf(const CompileFlags &flags, const CompileOptions &options) {
   std::optional<Stage> stage = parseStage(flags.stopAfter);
   if (!stage)
-    return Status(StatusCode::invalidArgument, "there is no stage '" + flags.stopAfter + "' in this build")
+    return Status(StatusCode::invalidArgument,
+                  "there is no stage '" + flags.stopAfter + "' in this build")
         .withHelp("stages: " + stageNames());
   if (!flags.input.empty()) {
     runtime::StatusOr<std::string> text = runtime::readTextFile(flags.input);
@@ -46,7 +61,8 @@ Status printStageOf(const CompileFlags &flags, const CompileOptions &options) {
 
 Status compileTo(const CompileFlags &flags, const CompileOptions &options) {
   if (flags.output.empty())
-    return Status(StatusCode::invalidArgument, "nothing to write: neither -o FILE nor --stop-after=STAGE is given");
+    return Status(StatusCode::invalidArgument,
+                  "nothing to write: neither -o FILE nor --stop-after=STAGE is given");
   CompiledProgram compiled;
   if (!flags.input.empty()) {
     runtime::StatusOr<std::string> text = runtime::readTextFile(flags.input);
@@ -59,7 +75,8 @@ Status compileTo(const CompileFlags &flags, const CompileOptions &options) {
       return config.status();
     compiled = compile(traceProgram(*config, {}).program, options);
   }
-  MINIGPTC_RETURN_IF_ERROR(runtime::writeFileAtomically(flags.output, std::span<const std::byte>(compiled.artifact)));
+  MINIGPTC_RETURN_IF_ERROR(
+      runtime::writeFileAtomically(flags.output, std::span<const std::byte>(compiled.artifact)));
   if (!flags.quiet)
     fprintf(stderr, "%s: %zu bytes, %lld kernels\n", flags.output.c_str(), compiled.artifact.size(),
             (long long)compiled.stats.kernels);
@@ -69,20 +86,26 @@ Status compileTo(const CompileFlags &flags, const CompileOptions &options) {
 } // namespace
 
 void minigptc::addCompileCommand(CLI::App &app, int &exitStatus) {
-  CLI::App *command = app.add_subcommand("compile", "Compiles a model, or printed IR, to an .mgx artifact");
+  CLI::App *command =
+      app.add_subcommand("compile", "Compiles a model, or printed IR, to an .mgx artifact");
   command->footer("Examples:\n"
                   "  minigptc compile --preset tiny -o tiny.mgx\n"
                   "  minigptc compile --preset nano --stop-after=fuse > fuse.mlir\n"
                   "  minigptc compile fuse.mlir -o nano.mgx");
   auto flags = std::make_shared<CompileFlags>();
-  command->add_option("IN.mlir", flags->input, "Printed IR of any stage; without it, a model is traced");
+  command->add_option("IN.mlir", flags->input,
+                      "Printed IR of any stage; without it, a model is traced");
   command->add_option("-o,--output", flags->output, "Artifact to write")->type_name("FILE");
-  command->add_option("--stop-after", flags->stopAfter, "Print the IR of a stage instead: " + stageNames())->type_name("STAGE");
+  command
+      ->add_option("--stop-after", flags->stopAfter,
+                   "Print the IR of a stage instead: " + stageNames())
+      ->type_name("STAGE");
   command->add_flag("--quiet", flags->quiet, "Errors only");
   flags->model.addTo(*command);
   flags->build.addTo(*command);
   command->callback([=, &exitStatus] {
     exitStatus = reportStatus(guardCompile([&]() -> Status {
+      MINIGPTC_RETURN_IF_ERROR(checkInput(*flags));
       CompileOptions options = flags->build.options();
       return flags->stopAfter.empty() ? compileTo(*flags, options) : printStageOf(*flags, options);
     }));

@@ -34,7 +34,8 @@ static std::map<std::string, ConfigRule> makeRules() {
       {"model.theta", range(1e-3, 1e12)},
       {"model.dropout", belowOne()},
       {"model.variant", words({"full", "simple"})},
-      {"model.annotations", onlyDefault("this build trains on one device, which needs no annotations")},
+      {"model.annotations",
+       onlyDefault("this build trains on one device, which needs no annotations")},
       {"sharding.mesh_shape", range(1)},
       {"optimizer.type", words({"adamw", "adam", "sgd"})},
       {"optimizer.lr", range(0, 1e30)},
@@ -58,7 +59,8 @@ static std::map<std::string, ConfigRule> makeRules() {
       {"training.micro_batches", onlyDefault("this build takes a batch whole; set it to 1")},
       {"training.schedule", onlyDefault("this build has no pipeline stages")},
       {"training.on_nonfinite", words({"stop", "skip"})},
-      {"training.memory_budget", onlyDefault("this build keeps every activation; leave the budget out")},
+      {"training.memory_budget",
+       onlyDefault("this build keeps every activation; leave the budget out")},
       {"data.order", words({"random", "sequential"})},
       {"data.ignore_index", range(-2147483648.0, 2147483647.0)},
       {"checkpoint.save_interval", range(0)},
@@ -79,12 +81,15 @@ std::vector<std::string> minigptc::configKeyNames() {
   RunConfig config;
   config.schedule.emplace();
   std::vector<std::string> names;
-  runtime::visitConfig(config, [&](std::string section, const char *key, auto &&) { names.push_back(section + "." + key); });
+  runtime::visitConfig(config, [&](std::string section, const char *key, auto &&) {
+    names.push_back(section + "." + key);
+  });
   return names;
 }
 
 bool minigptc::isIgnoredName(const std::string &name) {
-  for (const char *ignored : {"wandb_project", "distributed", "dummy_num_tokens", "warmup_start_factor", "device"})
+  for (const char *ignored :
+       {"wandb_project", "distributed", "dummy_num_tokens", "warmup_start_factor", "device"})
     if (name == ignored)
       return true;
   return false;
@@ -110,7 +115,8 @@ std::string checkRange(double value, const ConfigRule &rule) {
   if (value < rule.low)
     return number(value) + " is too small: at least " + number(rule.low);
   if (value > rule.high || (rule.highExcluded && value == rule.high))
-    return number(value) + " is too large: " + (rule.highExcluded ? "less than " : "at most ") + number(rule.high);
+    return number(value) + " is too large: " + (rule.highExcluded ? "less than " : "at most ") +
+           number(rule.high);
   return "";
 }
 
@@ -125,14 +131,17 @@ std::string assign(double &field, const YAML::Node &node, const ConfigRule &rule
 }
 
 /// A whole number, also as "1e5".
-template <typename Int> std::string assignInteger(Int &field, const YAML::Node &node, const ConfigRule &rule) {
+template <typename Int>
+std::string assignInteger(Int &field, const YAML::Node &node, const ConfigRule &rule) {
   Int value;
   if (!node.IsScalar())
     return show(node) + " is not a whole number";
   if (!YAML::convert<Int>::decode(node, value)) {
     double wide;
-    if (!YAML::convert<double>::decode(node, wide) || wide != std::floor(wide) || std::abs(wide) > 9e15)
+    if (!YAML::convert<double>::decode(node, wide) || std::isnan(wide) || wide != std::floor(wide))
       return show(node) + " is not a whole number";
+    if (std::abs(wide) > 9e15)
+      return show(node) + " is out of range";
     value = Int(wide);
     if (double(value) != wide)
       return show(node) + " is out of range";
@@ -152,7 +161,9 @@ std::string assign(uint64_t &field, const YAML::Node &node, const ConfigRule &ru
 }
 
 std::string assign(bool &field, const YAML::Node &node, const ConfigRule &) {
-  return node.IsScalar() && YAML::convert<bool>::decode(node, field) ? "" : show(node) + " is neither true nor false";
+  return node.IsScalar() && YAML::convert<bool>::decode(node, field)
+             ? ""
+             : show(node) + " is neither true nor false";
 }
 
 /// Text; null is empty where any text is allowed.
@@ -164,13 +175,15 @@ std::string assign(std::string &field, const YAML::Node &node, const ConfigRule 
   if (!node.IsScalar())
     return show(node) + " is not a text";
   const std::string value = node.Scalar();
-  if (!rule.words.empty() && std::find(rule.words.begin(), rule.words.end(), value) == rule.words.end())
+  if (!rule.words.empty() &&
+      std::find(rule.words.begin(), rule.words.end(), value) == rule.words.end())
     return show(node) + " is unknown; " + runtime::suggestion(value, rule.words);
   field = value;
   return "";
 }
 
-template <typename T> std::string assign(std::optional<T> &field, const YAML::Node &node, const ConfigRule &rule) {
+template <typename T>
+std::string assign(std::optional<T> &field, const YAML::Node &node, const ConfigRule &rule) {
   if (node.IsNull()) {
     field.reset();
     return "";
@@ -182,7 +195,8 @@ template <typename T> std::string assign(std::optional<T> &field, const YAML::No
   return wrong;
 }
 
-template <typename T> std::string assign(std::vector<T> &field, const YAML::Node &node, const ConfigRule &rule) {
+template <typename T>
+std::string assign(std::vector<T> &field, const YAML::Node &node, const ConfigRule &rule) {
   if (!node.IsNull() && !node.IsSequence())
     return show(node) + " is not a list";
   std::vector<T> values;
@@ -193,7 +207,8 @@ template <typename T> std::string assign(std::vector<T> &field, const YAML::Node
   return "";
 }
 
-std::string assign(std::tuple<double &, double &> field, const YAML::Node &node, const ConfigRule &rule) {
+std::string assign(std::tuple<double &, double &> field, const YAML::Node &node,
+                   const ConfigRule &rule) {
   if (!node.IsSequence() || node.size() != 2)
     return "a list of two numbers is expected, as [0.9, 0.95]";
   std::string wrong = assign(std::get<0>(field), node[0], rule);
@@ -202,7 +217,8 @@ std::string assign(std::tuple<double &, double &> field, const YAML::Node &node,
 
 } // namespace
 
-std::string minigptc::assignConfig(RunConfig &config, const std::string &name, const YAML::Node &value) {
+std::string minigptc::assignConfig(RunConfig &config, const std::string &name,
+                                   const YAML::Node &value) {
   if (name.rfind("lr_schedule.", 0) == 0 && !config.schedule)
     config.schedule.emplace(); // Naming a key of the schedule brings it into being.
   const ConfigRule &rule = configRule(name);

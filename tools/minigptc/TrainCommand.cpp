@@ -38,6 +38,7 @@ runtime::CompileReport report(const CompileStats &stats) {
 }
 
 Status train(TrainFlags &flags) {
+  MINIGPTC_RETURN_IF_ERROR(flags.build.check());
   useConfigOfResumedRun(flags);
   runtime::StatusOr<runtime::RunConfig> config = flags.model.resolve(flags.run.quiet);
   if (!config)
@@ -70,8 +71,7 @@ Status train(TrainFlags &flags) {
   log.reset(); // Ends the live line.
   if (!result)
     return result.status();
-  printf("steps %lld, final loss %.6g, %.4g tokens/s, run in %s\n", (long long)result->steps, result->finalLoss,
-         result->tokensPerSecond, options.outDir.c_str());
+  printResult(*result, options.outDir);
   return Status::success();
 }
 

@@ -97,7 +97,8 @@ class HostDevice final : public Device {
 public:
   explicit HostDevice(const DeviceOptions &options) : pool_(options.threads) {
     int threads = pool_.threads();
-    info_ = {"host", std::to_string(threads) + (threads == 1 ? " thread of " : " threads of ") + cpuName(),
+    info_ = {"host",
+             std::to_string(threads) + (threads == 1 ? " thread of " : " threads of ") + cpuName(),
              threads, /*sharesHostMemory=*/true};
   }
   const DeviceInfo &info() const override { return info_; }
@@ -106,7 +107,8 @@ public:
     std::shared_ptr<std::byte[]> block = allocateAligned(bytes);
     if (!block)
       return Status(StatusCode::resourceExhausted,
-                    "no memory for a block of " + std::to_string(bytes) + " bytes");
+                    "no memory for a block of " + std::to_string(bytes) + " bytes")
+          .withHelp("a smaller batch or context, or a smaller model, needs less");
     return std::unique_ptr<Buffer>(std::make_unique<HostBuffer>(std::move(block), bytes));
   }
 
