@@ -24,12 +24,13 @@ std::string onTerminal() {
   std::FILE *stream = std::fopen(ptsname(terminal), "w");
   REQUIRE(stream);
   tell(*makeConsoleLog(stream, false));
-  std::fflush(stream);
-  char text[4096];
-  ssize_t bytes = read(terminal, text, sizeof text);
-  std::fclose(stream);
+  std::fclose(stream); // What was written can still be read, then reading fails.
+  std::string text;
+  char part[4096];
+  for (ssize_t bytes; (bytes = read(terminal, part, sizeof part)) > 0;)
+    text.append(part, size_t(bytes));
   close(terminal);
-  return std::string(text, size_t(bytes > 0 ? bytes : 0));
+  return text;
 }
 
 std::string inFile(bool quiet) {
