@@ -76,28 +76,7 @@ template <typename T> llvm::MutableArrayRef<T> mutableElements(Tensor &tensor) {
                                   size_t(tensor.getNumElements()));
 }
 
-/// Calls `fn.operator()<T>()` with the storage type of a graph element type.
-template <typename Fn> auto dispatch(mlir::Type elementType, Fn &&fn) {
-  if (elementType.isF32())
-    return fn.template operator()<float>();
-  if (elementType.isF64())
-    return fn.template operator()<double>();
-  if (elementType.isBF16())
-    return fn.template operator()<BFloat16>();
-  if (elementType.isF16())
-    return fn.template operator()<Float16>();
-  if (elementType.isInteger(1))
-    return fn.template operator()<bool>();
-  if (elementType.isInteger(8))
-    return fn.template operator()<int8_t>();
-  bool isUnsigned = elementType.isUnsignedInteger();
-  if (elementType.isInteger(32))
-    return isUnsigned ? fn.template operator()<uint32_t>() : fn.template operator()<int32_t>();
-  assert(elementType.isInteger(64) && "not an element type of the graph dialect");
-  return isUnsigned ? fn.template operator()<uint64_t>() : fn.template operator()<int64_t>();
-}
-
-/// As `dispatch`, for float types only.
+/// Calls `fn.operator()<T>()` with the storage type of a float type.
 template <typename Fn> auto dispatchFloat(mlir::Type elementType, Fn &&fn) {
   if (elementType.isF32())
     return fn.template operator()<float>();
@@ -107,6 +86,21 @@ template <typename Fn> auto dispatchFloat(mlir::Type elementType, Fn &&fn) {
     return fn.template operator()<BFloat16>();
   assert(elementType.isF16() && "not a float type of the graph dialect");
   return fn.template operator()<Float16>();
+}
+
+/// As `dispatchFloat`, for every graph element type.
+template <typename Fn> auto dispatch(mlir::Type elementType, Fn &&fn) {
+  if (mlir::isa<mlir::FloatType>(elementType))
+    return dispatchFloat(elementType, fn);
+  if (elementType.isInteger(1))
+    return fn.template operator()<bool>();
+  if (elementType.isInteger(8))
+    return fn.template operator()<int8_t>();
+  bool isUnsigned = elementType.isUnsignedInteger();
+  if (elementType.isInteger(32))
+    return isUnsigned ? fn.template operator()<uint32_t>() : fn.template operator()<int32_t>();
+  assert(elementType.isInteger(64) && "not an element type of the graph dialect");
+  return isUnsigned ? fn.template operator()<uint64_t>() : fn.template operator()<int64_t>();
 }
 
 /// All elements as doubles, exactly, and back, each rounded once: composite ops

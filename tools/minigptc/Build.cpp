@@ -2,7 +2,6 @@
 #include "tools/minigptc/Build.h"
 
 #include "minigptc/trace/TraceError.h"
-#include "runtime/base/Suggest.h"
 
 #include <chrono>
 #include <unistd.h>

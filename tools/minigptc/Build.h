@@ -45,7 +45,8 @@ struct LoadedProgram {
 };
 
 /// Traces, compiles and loads. Wrong flags are refused first.
-runtime::StatusOr<LoadedProgram> buildSession(const runtime::RunConfig &config, const ProgramOptions &options,
+runtime::StatusOr<LoadedProgram> buildSession(const runtime::RunConfig &config,
+                                              const ProgramOptions &options,
                                               const BuildFlags &flags);
 
 /// Fails if training the model with its batch can't fit into this machine's memory.

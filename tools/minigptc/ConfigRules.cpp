@@ -222,13 +222,13 @@ std::string minigptc::assignConfig(RunConfig &config, const std::string &name,
   if (name.rfind("lr_schedule.", 0) == 0 && !config.schedule)
     config.schedule.emplace(); // Naming a key of the schedule brings it into being.
   const ConfigRule &rule = configRule(name);
-  const RunConfig before = config;
+  const std::string before = rule.onlyDefault.empty() ? "" : config.toJson();
   std::string wrong;
   runtime::visitConfig(config, [&](std::string section, const char *key, auto &&field) {
     if (section + "." + key == name)
       wrong = assign(std::forward<decltype(field)>(field), value, rule);
   });
-  if (wrong.empty() && !rule.onlyDefault.empty() && config.toJson() != RunConfig(before).toJson())
+  if (wrong.empty() && !rule.onlyDefault.empty() && config.toJson() != before)
     wrong = show(value) + ": " + rule.onlyDefault;
   return wrong;
 }

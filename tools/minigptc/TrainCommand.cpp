@@ -33,8 +33,8 @@ void useConfigOfResumedRun(TrainFlags &flags) {
 }
 
 runtime::CompileReport report(const CompileStats &stats) {
-  return {stats.traceSeconds, stats.passesSeconds, stats.codegenSeconds, stats.totalSeconds,
-          stats.kernels, stats.kernelsCompiled};
+  return {stats.traceSeconds, stats.passesSeconds, stats.codegenSeconds,
+          stats.totalSeconds, stats.kernels,       stats.kernelsCompiled};
 }
 
 Status train(TrainFlags &flags) {
@@ -52,17 +52,20 @@ Status train(TrainFlags &flags) {
   options.target = flags.build.target;
   options.configYaml = toYaml(*config);
   // Data, folders and weights are looked at before the compiler takes its seconds.
-  runtime::StatusOr<runtime::TrainingSession> training = runtime::TrainingSession::prepare(*config, options);
+  runtime::StatusOr<runtime::TrainingSession> training =
+      runtime::TrainingSession::prepare(*config, options);
   if (!training)
     return training.status();
   if (!flags.run.quiet)
     fprintf(stderr, "target: %s\n", flags.build.target.c_str());
-  runtime::StatusOr<LoadedProgram> loaded = buildSession(*config, {.gradients = !flags.run.dumpGrads.empty()}, flags.build);
+  runtime::StatusOr<LoadedProgram> loaded =
+      buildSession(*config, {.gradients = !flags.run.dumpGrads.empty()}, flags.build);
   if (!loaded)
     return loaded.status();
   if (!flags.run.quiet)
-    fprintf(stderr, "compiled in %.2f s (%lld kernels, %lld not in the cache)\n", loaded->stats.totalSeconds,
-            (long long)loaded->stats.kernels, (long long)loaded->stats.kernelsCompiled);
+    fprintf(stderr, "compiled in %.2f s (%lld kernels, %lld not in the cache)\n",
+            loaded->stats.totalSeconds, (long long)loaded->stats.kernels,
+            (long long)loaded->stats.kernelsCompiled);
 
   training->setCompileReport(report(loaded->stats));
   training->setGemmPeak([&] { return loaded->session.measureGemmPeak(); });
@@ -87,5 +90,6 @@ void minigptc::addTrainCommand(CLI::App &app, int &exitStatus) {
   flags->model.addTo(*command);
   flags->build.addTo(*command);
   flags->run.addTo(*command);
-  command->callback([=, &exitStatus] { exitStatus = reportStatus(guardCompile([&] { return train(*flags); })); });
+  command->callback(
+      [=, &exitStatus] { exitStatus = reportStatus(guardCompile([&] { return train(*flags); })); });
 }
