@@ -9,6 +9,7 @@ namespace minigptc::runtime {
 namespace {
 
 thread_local bool insideTask = false;
+thread_local int workerNumber = 0; ///< of the pool that owns this thread; 0 for callers
 
 void pauseCpu() {
 #if defined(__x86_64__)
@@ -51,7 +52,7 @@ ThreadPool::ThreadPool(int threads) {
   workers_.reserve(threads - 1);
   for (int i = 1; i < threads; ++i) {
     try {
-      workers_.emplace_back([this] { workerLoop(); });
+      workers_.emplace_back([this, i] { workerLoop(i); });
     } catch (const std::system_error &) {
       break; // the system gives no more threads: the results are the same with fewer
     }
@@ -69,7 +70,7 @@ ThreadPool::~ThreadPool() {
 void ThreadPool::runErased(int64_t tasks, Function function, void *context) {
   if (tasks <= 1 || workers_.empty() || insideTask) {
     for (int64_t task = 0; task < tasks; ++task)
-      function(context, task);
+      function(context, task, workerNumber);
     return;
   }
   std::lock_guard lock(oneJob_);
@@ -94,7 +95,7 @@ void ThreadPool::runErased(int64_t tasks, Function function, void *context) {
 
 void ThreadPool::work() {
   for (int64_t task; (task = next_.fetch_add(1, std::memory_order_relaxed)) < tasks_;)
-    function_(context_, task);
+    function_(context_, task, workerNumber);
 }
 
 void ThreadPool::awaitChange(uint32_t seen) {
@@ -102,8 +103,9 @@ void ThreadPool::awaitChange(uint32_t seen) {
     generation_.wait(seen);
 }
 
-void ThreadPool::workerLoop() {
+void ThreadPool::workerLoop(int number) {
   insideTask = true;
+  workerNumber = number;
   for (uint32_t seen = 0; !stop_;) {
     awaitChange(seen);
     seen = generation_;

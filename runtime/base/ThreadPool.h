@@ -2,6 +2,7 @@
 //
 //   ThreadPool pool(2);                       // the caller and one worker
 //   pool.run(100, [&](int64_t task) { ... }); // tasks 0 … 99, in any order
+//   pool.run(100, [&](int64_t task, int worker) { use(task, memoryOf[worker]); });
 //
 // Tasks are picked up from a counter, so that a slow core holds up nobody. What a
 // task is must depend on the problem only, never on the number of threads: this is
@@ -34,21 +35,29 @@ public:
 
   int threads() const { return int(workers_.size()) + 1; }
 
-  /// Calls `body(task)` for each task of [0, tasks), returns when all are done. The
+  /// Calls `body(task)` or `body(task, worker)` for each task of [0, tasks), returns when
+  /// all are done. No two tasks of one worker, a number in [0, threads()), run at once. The
   /// body throws nothing.
   template <typename Body> void run(int64_t tasks, Body &&body) {
     using Callable = std::remove_reference_t<Body>;
     runErased(
-        tasks, [](void *context, int64_t task) { (*static_cast<Callable *>(context))(task); },
+        tasks,
+        [](void *context, int64_t task, int worker) {
+          Callable &call = *static_cast<Callable *>(context);
+          if constexpr (std::is_invocable_v<Callable &, int64_t, int>)
+            call(task, worker);
+          else
+            call(task);
+        },
         const_cast<void *>(static_cast<const void *>(&body)));
   }
 
 private:
-  using Function = void (*)(void *context, int64_t task);
+  using Function = void (*)(void *context, int64_t task, int worker);
 
   void runErased(int64_t tasks, Function function, void *context);
   void work();
-  void workerLoop();
+  void workerLoop(int number);
   /// Waits until `generation_` is no longer `seen`.
   void awaitChange(uint32_t seen);
 

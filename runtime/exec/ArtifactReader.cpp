@@ -149,10 +149,11 @@ private:
     for (uint32_t i = 0; i < sizeOfVector(table_.kernels()); ++i) {
       const fb::Kernel &from = *table_.kernels()->Get(i);
       KernelInfo kernel{viewOf(from.symbol()), from.items(), from.grain(), {}, {},
-                        from.flops(),          from.bytes()};
+                        from.flops(),          from.bytes(), from.scratch()};
       if (kernel.symbol.empty() || kernel.symbol.find('\0') != std::string_view::npos)
         return invalidArtifact("kernel " + std::to_string(i) + " has no name");
-      if (kernel.items < 0 || uint64_t(kernel.items) > kMaxBytes || kernel.grain < 1)
+      if (kernel.items < 0 || uint64_t(kernel.items) > kMaxBytes || kernel.grain < 1 ||
+          kernel.scratch > kMaxScratch)
         return invalidArtifact("kernel " + quote(kernel.symbol) + " has no sensible size");
       MINIGPTC_RETURN_IF_ERROR(readTypes(from.inputs(), kernel.inputs));
       MINIGPTC_RETURN_IF_ERROR(readTypes(from.outputs(), kernel.outputs));

@@ -29,6 +29,8 @@ Status checkTarget(const Program &program);
 
 /// Bounds that every type and size of an artifact keeps; far above any real one.
 inline constexpr uint64_t kMaxBytes = uint64_t(1) << 46;
+/// Of a kernel's scratch memory, which every thread has.
+inline constexpr uint64_t kMaxScratch = uint64_t(1) << 32;
 inline constexpr size_t kMaxRank = 16;
 
 /// dataLoss: "not a valid artifact: WHAT".

@@ -41,6 +41,7 @@ struct KernelInfo {
   int64_t items = 0, grain = 1;
   std::vector<TensorType> inputs, outputs;
   double flops = 0, bytes = 0;
+  uint64_t scratch = 0; ///< bytes for each thread
 };
 
 /// A product and the bytes that each of its operands must have.

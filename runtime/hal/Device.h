@@ -39,7 +39,7 @@ public:
 };
 
 /// Loaded code: kernels, numbered in the order of the names given to `Device::load`.
-/// They follow `void name(void *const *buffers, int64_t begin, int64_t end)`.
+/// They follow `void name(void *const *buffers, int64_t begin, int64_t end, void *scratch)`.
 class Executable {
 public:
   virtual ~Executable();
@@ -60,6 +60,7 @@ struct Launch {
   uint32_t kernel = 0;
   std::span<void *const> buffers; ///< inputs, outputs; read before `launch` returns
   int64_t items = 0, grain = 1;
+  uint64_t scratch = 0; ///< bytes that each thread lends the kernel, aligned to 64
 };
 
 /// Instructions in order.

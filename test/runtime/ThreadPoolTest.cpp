@@ -13,7 +13,10 @@ TEST_CASE("every task runs once, for any number of threads") {
     CHECK(pool.threads() == threads);
     for (int64_t tasks : {0, 1, 2, 3, 17, 1000}) {
       std::vector<std::atomic<int>> runs(tasks);
-      pool.run(tasks, [&](int64_t task) { ++runs[task]; });
+      pool.run(tasks, [&](int64_t task, int worker) {
+        if (worker >= 0 && worker < pool.threads())
+          ++runs[task];
+      });
       for (auto &count : runs)
         REQUIRE(count == 1);
     }

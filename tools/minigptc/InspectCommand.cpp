@@ -61,6 +61,7 @@ Json describe(const runtime::Program &program, size_t fileBytes) {
     kernels.push_back({{"symbol", text(kernel.symbol)},
                        {"items", kernel.items},
                        {"grain", kernel.grain},
+                       {"scratch_bytes", kernel.scratch},
                        {"inputs", kernel.inputs.size()},
                        {"outputs", kernel.outputs.size()},
                        {"bytes", kernel.bytes}});

@@ -31,7 +31,8 @@ flatbuffers::Offset<fb::Kernel> ArtifactBuilder::writeKernel(func::FuncOp kernel
   auto symbol = builder.CreateString(kernel.getSymName().str());
   auto inputs = types(kernel.getArgumentTypes());
   auto outputs = types(kernel.getResultTypes());
-  return fb::CreateKernel(builder, symbol, plan.items, plan.grain, inputs, outputs, flops, bytes);
+  return fb::CreateKernel(builder, symbol, plan.items, plan.grain, inputs, outputs, flops, bytes,
+                          plan.scratch);
 }
 
 flatbuffers::Offset<fb::Parameter> ArtifactBuilder::writeParameter(exec::BlockOp block,

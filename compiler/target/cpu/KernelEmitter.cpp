@@ -75,7 +75,7 @@ OwningOpRef<ModuleOp> KernelEmitter::emit() {
   auto pointer = LLVM::LLVMPointerType::get(builder.getContext());
   Type i64 = builder.getI64Type();
   function = func::FuncOp::create(builder, loc, kernel.getSymName(),
-                                  builder.getFunctionType({pointer, i64, i64}, {}));
+                                  builder.getFunctionType({pointer, i64, i64, pointer}, {}));
   builder.setInsertionPointToEnd(function.addEntryBlock());
   elements = std::make_unique<ElementEmitter>(builder, function);
   bindBuffers();

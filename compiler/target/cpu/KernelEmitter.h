@@ -1,7 +1,7 @@
 //===- KernelEmitter.h - a kernel's loop nests ------------------*- C++ -*-===//
 //
 // Writes a kernel (a function of graph ops marked `exec.kernel`) as a function of
-// the kernel ABI, `void name(void *const *buffers, int64_t begin, int64_t end)`,
+// the kernel ABI, `void name(void *const *buffers, int64_t begin, int64_t end, void *scratch)`,
 // in `scf`, `arith`, `math` and LLVM loads and stores.
 //
 //   OwningOpRef<ModuleOp> module = emitKernel(kernel);

@@ -36,7 +36,8 @@ struct NestPlan {
 struct KernelPlan {
   llvm::SmallVector<NestPlan> nests; ///< their items follow one another
   int64_t items = 0;
-  int64_t grain = 1; ///< items that one thread takes at a time
+  int64_t grain = 1;    ///< items that one thread takes at a time
+  int64_t scratch = 0;  ///< bytes of memory that each thread lends the kernel
 };
 
 KernelPlan planKernel(mlir::func::FuncOp kernel);

@@ -25,7 +25,7 @@ private:
   uint64_t size_;
 };
 
-using Kernel = void (*)(void *const *buffers, int64_t begin, int64_t end);
+using Kernel = void (*)(void *const *buffers, int64_t begin, int64_t end, void *scratch);
 
 class HostExecutable final : public Executable {
 public:
@@ -48,17 +48,19 @@ public:
 
 class HostQueue final : public Queue {
 public:
-  explicit HostQueue(ThreadPool &pool) : pool_(pool) {}
+  explicit HostQueue(ThreadPool &pool) : pool_(pool), scratch_(pool.threads()) {}
 
   Status launch(const Executable &executable, const Launch &launch) override {
     const auto &code = static_cast<const HostExecutable &>(executable);
     if (launch.kernel >= code.kernels() || launch.items < 0 || launch.grain < 1)
       return Status(StatusCode::invalidArgument, "a launch of no kernel, or of no sensible size");
     Kernel kernel = code.kernel(launch.kernel);
+    MINIGPTC_RETURN_IF_ERROR(provideScratch(launch.scratch));
     int64_t tasks = launch.items / launch.grain + (launch.items % launch.grain != 0);
-    pool_.run(tasks, [&](int64_t task) {
+    pool_.run(tasks, [&](int64_t task, int worker) {
       int64_t begin = task * launch.grain;
-      kernel(launch.buffers.data(), begin, begin + std::min(launch.grain, launch.items - begin));
+      kernel(launch.buffers.data(), begin, begin + std::min(launch.grain, launch.items - begin),
+             scratch_[worker].get());
     });
     return {};
   }
@@ -90,7 +92,21 @@ public:
   Status synchronize() override { return {}; }
 
 private:
+  /// Grows every thread's scratch memory to `bytes`.
+  Status provideScratch(uint64_t bytes) {
+    if (bytes <= scratchBytes_)
+      return {};
+    for (std::shared_ptr<std::byte[]> &block : scratch_)
+      if (!(block = allocateAligned(bytes)))
+        return Status(StatusCode::resourceExhausted, "no memory for " + std::to_string(bytes) +
+                                                         " bytes of scratch for each thread");
+    scratchBytes_ = bytes;
+    return {};
+  }
+
   ThreadPool &pool_;
+  std::vector<std::shared_ptr<std::byte[]>> scratch_; // by worker
+  uint64_t scratchBytes_ = 0;
 };
 
 class HostDevice final : public Device {

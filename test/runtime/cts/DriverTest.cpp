@@ -97,6 +97,21 @@ TEST_CASE("cts: kernels run over all items, in order") {
   });
 }
 
+TEST_CASE("cts: every thread lends a kernel scratch memory of its own") {
+  onEachDevice([](Device &device) {
+    auto code = require(device.load(test::testKernels(), {"through"}));
+    auto queue = require(device.createQueue());
+    constexpr int64_t count = 100000;
+    auto a = upload(device, numbers(count)), out = upload(device, std::vector<float>(count));
+    void *buffers[] = {a->data(), out->data()};
+    REQUIRE(queue->launch(*code, {0, buffers, count, 256, /*scratch=*/1024}).ok());
+    REQUIRE(queue->synchronize().ok());
+    CHECK(download(device, *out) == numbers(count));
+    CHECK(queue->launch(*code, {0, buffers, count, 256, uint64_t(1) << 60}).code() ==
+          StatusCode::resourceExhausted);
+  });
+}
+
 TEST_CASE("cts: copies, also of overlapping ranges") {
   onEachDevice([](Device &device) {
     auto queue = require(device.createQueue());

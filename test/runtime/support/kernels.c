@@ -2,7 +2,7 @@
 #include <stdint.h>
 
 /* out[i] = a[i] + b[i] */
-void add(void *const *buffers, int64_t begin, int64_t end) {
+void add(void *const *buffers, int64_t begin, int64_t end, void *scratch) {
   const float *a = buffers[0], *b = buffers[1];
   float *out = buffers[2];
   for (int64_t i = begin; i < end; ++i)
@@ -10,7 +10,7 @@ void add(void *const *buffers, int64_t begin, int64_t end) {
 }
 
 /* out[i] = a[i] * scale[0] */
-void scale(void *const *buffers, int64_t begin, int64_t end) {
+void scale(void *const *buffers, int64_t begin, int64_t end, void *scratch) {
   const float *a = buffers[0], *factor = buffers[1];
   float *out = buffers[2];
   for (int64_t i = begin; i < end; ++i)
@@ -18,7 +18,7 @@ void scale(void *const *buffers, int64_t begin, int64_t end) {
 }
 
 /* out[0] = the sum of table[indices[i]] over 4 indices */
-void pick(void *const *buffers, int64_t begin, int64_t end) {
+void pick(void *const *buffers, int64_t begin, int64_t end, void *scratch) {
   const float *table = buffers[0];
   const int32_t *indices = buffers[1];
   float *out = buffers[2];
@@ -30,8 +30,17 @@ void pick(void *const *buffers, int64_t begin, int64_t end) {
   }
 }
 
+/* out[i] = a[i], by way of 1 KiB of scratch */
+void through(void *const *buffers, int64_t begin, int64_t end, void *scratch) {
+  const float *a = buffers[0];
+  float *out = buffers[1];
+  volatile float *middle = scratch;
+  for (int64_t i = begin; i < end; ++i)
+    middle[i % 256] = a[i], out[i] = middle[i % 256];
+}
+
 /* count + 1 */
-void count(void *const *buffers, int64_t begin, int64_t end) {
+void count(void *const *buffers, int64_t begin, int64_t end, void *scratch) {
   const int64_t *in = buffers[0];
   int64_t *out = buffers[1];
   for (int64_t i = begin; i < end; ++i)

@@ -10,7 +10,9 @@
 #include <catch2/catch.hpp>
 
 #include <cmath>
+#include <cstdlib>
 #include <dlfcn.h>
+#include <memory>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -47,7 +49,7 @@ KernelHarness::Tensor KernelHarness::random(RankedTensorType type) {
   return tensor;
 }
 
-using KernelFunction = void (*)(void *const *, int64_t, int64_t);
+using KernelFunction = void (*)(void *const *, int64_t, int64_t, void *);
 
 /// The library stays loaded, and its file open: dlopen takes a path that it knows
 /// for the library that it has.
@@ -89,9 +91,13 @@ std::vector<KernelHarness::Tensor> KernelHarness::run(ModuleOp module,
     std::memset(result.mutableData(), 0x7f, result.getNumBytes()); // every element must be written
     buffers.push_back(result.mutableData());
   }
-  int64_t items = cpu::planKernel(kernel).items, middle = (items + 1) / 3;
-  function(buffers.data(), middle, items);
-  function(buffers.data(), 0, middle);
+  cpu::KernelPlan plan = cpu::planKernel(kernel);
+  int64_t middle = (plan.items + 1) / 3;
+  std::unique_ptr<void, decltype(&std::free)> scratch(
+      std::aligned_alloc(64, (plan.scratch + 64) / 64 * 64), std::free);
+  std::memset(scratch.get(), 0x7f, size_t(plan.scratch));
+  function(buffers.data(), middle, plan.items, scratch.get());
+  function(buffers.data(), 0, middle, scratch.get());
   return results;
 }
 
