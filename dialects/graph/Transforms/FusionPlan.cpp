@@ -2,6 +2,7 @@
 #include "dialects/graph/Transforms/FusionPlan.h"
 
 #include "dialects/graph/Transforms/FusionCost.h"
+#include "dialects/graph/Transforms/RowSpace.h"
 #include "dialects/graph/Transforms/StoragePlan.h"
 
 using namespace mlir;
@@ -15,14 +16,21 @@ constexpr size_t kMaxBuffers = 24, kMaxOps = 160;
 constexpr int64_t kMaxSiblingDistance = 64;
 /// A search for a path that visits so many kernels gives up: no merging.
 constexpr size_t kMaxVisited = 512;
+/// A row (or a chunk of rows that are added up) is the work of one thread: fewer
+/// are walked only if there are few elements in all.
+constexpr int64_t kMinRows = 16, kMaxSerialElements = 16384;
+/// Values of a kernel that makes scalars only. A chain of sums over all parameters
+/// (the gradient norm) would else be cut into kernels that depend on the number of layers.
+constexpr size_t kMaxScalars = 2;
 
 /// A kernel while groups are merged.
 struct Kernel {
   SmallVector<Operation *> roots; // stored ops, in program order
   SmallVector<Operation *> body;  // in program order, with the roots
   llvm::SmallSetVector<Value, 8> inputs;
-  /// Inputs and roots that every reader in the body reads at its own index.
-  DenseSet<Value> sameIndex;
+  /// Inputs that every reader in the body reads at its own index, or row.
+  DenseSet<Value> aligned;
+  RowSpace space; // of the largest result
   bool mergeable = false;
 };
 
@@ -85,38 +93,63 @@ private:
   }
 
   void collectInputs(Kernel &kernel) {
-    Value first = kernel.roots.front()->getResult(0);
-    kernel.mergeable =
-        getNumElements(first) > 1 && llvm::all_of(kernel.roots, [&](Operation *root) {
-          FusionKind kind = kindOf(root);
-          return kind != FusionKind::reduction && kind != FusionKind::opaque &&
-                 root->getNumResults() == 1 && shapeOf(root->getResult(0)) == shapeOf(first);
-        });
+    std::optional<RowSpace> space = getSpace(kernel.roots);
+    kernel.space = space.value_or(RowSpace());
+    RowAlignment alignment(kernel.body, kernel.roots, kernel.space);
     DenseSet<Operation *> inBody(kernel.body.begin(), kernel.body.end());
-    DenseSet<Operation *> atIndex(kernel.roots.begin(), kernel.roots.end()), elsewhere;
-    DenseSet<Value> readElsewhere;
-    // Readers come before what they read: an op is computed at the index of the
-    // results only, if all its readers are elementwise and so are computed.
-    for (Operation *op : llvm::reverse(kernel.body)) {
-      bool here =
-          !elsewhere.contains(op) && atIndex.contains(op) && kindOf(op) == FusionKind::elementwise;
-      for (Value operand : op->getOperands()) {
-        Operation *producer = operand.getDefiningOp();
-        bool same = here && shapeOf(operand) == shapeOf(op->getResult(0));
-        if (producer && inBody.contains(producer))
-          (same ? atIndex : elsewhere).insert(producer);
-        if (same)
-          kernel.sameIndex.insert(operand);
-        else
-          readElsewhere.insert(operand);
-      }
-    }
-    for (Value value : readElsewhere)
-      kernel.sameIndex.erase(value);
     for (Operation *op : kernel.body)
       for (Value operand : op->getOperands())
-        if (!operand.getDefiningOp() || !inBody.contains(operand.getDefiningOp()))
+        if (!operand.getDefiningOp() || !inBody.contains(operand.getDefiningOp())) {
           kernel.inputs.insert(operand);
+          if (alignment.isAligned(operand))
+            kernel.aligned.insert(operand);
+        }
+    kernel.mergeable = space && alignment.areRootsAligned() &&
+                       (isMap(kernel.roots) || alignment.isRowKernel());
+  }
+
+  /// Whether all results have one shape, and no other need be walked for them.
+  static bool isMap(ArrayRef<Operation *> roots) {
+    Value first = roots.front()->getResult(0);
+    return llvm::all_of(roots, [&](Operation *root) {
+      return kindOf(root) != FusionKind::reduction &&
+             shapeOf(root->getResult(0)) == shapeOf(first);
+    });
+  }
+
+  /// The space that a kernel with these results walks, if there is one for all
+  /// of them.
+  static std::optional<RowSpace> getSpace(ArrayRef<Operation *> roots) {
+    Value largest;
+    std::optional<RowSpace> reduced;
+    int64_t chunks = 0; // of rows that are added up
+    for (Operation *root : roots) {
+      Value result = root->getResult(0);
+      if (kindOf(root) == FusionKind::opaque || root->getNumResults() != 1)
+        return std::nullopt;
+      if (!largest || getNumElements(result) > getNumElements(largest))
+        largest = result;
+      if (kindOf(root) != FusionKind::reduction)
+        continue;
+      std::optional<RowSpace> space = getReducedSpace(root);
+      if (!space || (reduced && *reduced != *space))
+        return std::nullopt;
+      reduced = space;
+      if (!isPartialColumnSum(root))
+        continue;
+      if (chunks != 0 && chunks != shapeOf(result)[0])
+        return std::nullopt;
+      chunks = shapeOf(result)[0];
+    }
+    RowSpace space = reduced ? *reduced : getRowSpace(largest);
+    if (space.rows * space.columns <= 1)
+      return std::nullopt;
+    bool isSerial = (chunks ? chunks : space.rows) < kMinRows &&
+                    space.rows * space.columns > kMaxSerialElements;
+    bool isScalarChain = getNumElements(largest) == 1 && roots.size() > kMaxScalars;
+    if (!isMap(roots) && (isSerial || isScalarChain))
+      return std::nullopt;
+    return space;
   }
 
   /// Earlier kernels that feed this one, or read what it reads, at the same index.
@@ -124,7 +157,7 @@ private:
     llvm::SmallSetVector<size_t, 8> candidates;
     int64_t position = positions[kernels[index].roots.front()];
     for (Value input : kernels[index].inputs) {
-      if (!kernels[index].sameIndex.contains(input))
+      if (!kernels[index].aligned.contains(input))
         continue;
       if (Operation *producer = input.getDefiningOp())
         if (auto found = kernelOf.find(producer); found != kernelOf.end())
@@ -182,23 +215,16 @@ private:
       kernelOf[root] = into;
   }
 
-  /// Merging must save a read: of a result of one, or of an input of both.
+  /// Merging must save a read: of a result of one, or of a large input of both.
   bool isProfitable(size_t from, size_t into, const Kernel &merged) {
-    bool saves = false;
-    for (Operation *root : kernels[from].roots) {
-      Value value = root->getResult(0);
-      bool feeds = kernels[into].inputs.contains(value);
-      if (feeds && !kernels[into].sameIndex.contains(value))
-        return false;
-      saves |= feeds;
-    }
-    for (Operation *root : kernels[into].roots)
-      if (kernels[from].inputs.contains(root->getResult(0)) &&
-          !kernels[from].sameIndex.contains(root->getResult(0)))
-        return false;
-    for (Value input : kernels[from].inputs)
-      saves |= kernels[from].sameIndex.contains(input) && kernels[into].sameIndex.contains(input);
-    return saves;
+    for (Operation *root : kernels[from].roots)
+      if (kernels[into].inputs.contains(root->getResult(0)))
+        return true;
+    double size = double(merged.space.rows * merged.space.columns);
+    return llvm::any_of(merged.aligned, [&](Value input) {
+      return kernels[from].inputs.contains(input) && kernels[into].inputs.contains(input) &&
+             getNumElements(input) >= size;
+    });
   }
 
   /// The kernel that computes a value, as its roots, or the op alone.

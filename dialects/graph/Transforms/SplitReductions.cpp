@@ -19,12 +19,15 @@ using namespace minigptc::graph;
 namespace {
 /// A reduction of fewer elements than this in all is not worth a second launch.
 constexpr int64_t kMinElements = 32768;
-/// With so many results there is work for all threads.
-constexpr int64_t kEnoughResults = 1024;
+/// With so many results there is work for all threads; with so many rows, too,
+/// and whole rows can be reduced by the kernel that makes or reads them.
+constexpr int64_t kEnoughResults = 1024, kEnoughRows = 64;
 /// Partial results that a split aims at, in all and per result.
 constexpr int64_t kWantedPartials = 2048, kMaxPartialsPerResult = 512;
 /// Elements that one partial result covers at least.
 constexpr int64_t kMinChunk = 64;
+/// Column sums: rows that a chunk aims at, and most chunks wanted.
+constexpr int64_t kRowsPerChunk = 16, kMaxRowChunks = 64;
 
 /// How a reduction is cut: dimensions in `kept` stay for the second step, and
 /// `cut`, if not negative, becomes (chunks, length) of which the first stays.
@@ -32,6 +35,9 @@ constexpr int64_t kMinChunk = 64;
 struct Cut {
   SmallVector<int64_t> kept;
   int64_t cut = -1, chunks = 1, length = 1;
+  /// If positive, the rows (all dimensions but the last) are cut into so many
+  /// chunks, and nothing else.
+  int64_t rowChunks = 0;
 };
 
 /// The divisor of `size` nearest to `wanted` within a factor of four, or 0.
@@ -49,8 +55,37 @@ int64_t nearestDivisor(int64_t size, int64_t wanted) {
   return best;
 }
 
+/// For a reduction of all dimensions but the last: the number of chunks of rows,
+/// whose sums the kernel that walks the rows can make on the way; or 0.
+int64_t planRowChunks(ArrayRef<int64_t> shape, ArrayRef<int64_t> dims) {
+  if (shape.size() < 2 || dims.size() != shape.size() - 1 ||
+      llvm::is_contained(dims, int64_t(shape.size()) - 1))
+    return 0;
+  int64_t rows = ShapedType::getNumElements(shape.drop_back());
+  if (rows < 2 * kRowsPerChunk || rows * shape.back() < kMinElements)
+    return 0;
+  int64_t chunks = nearestDivisor(rows, std::min(rows / kRowsPerChunk, kMaxRowChunks));
+  return chunks < rows ? chunks : 0;
+}
+
+/// Whether enough rows are reduced each by itself, or enough chunks of rows.
+bool reducesRows(ArrayRef<int64_t> shape, ArrayRef<int64_t> dims) {
+  if (dims.size() != 1)
+    return false;
+  int64_t rank = shape.size();
+  bool chunks = rank == 3 && dims[0] == 1 && shape[0] >= kMaxRowChunks / 4;
+  return chunks || (dims[0] == rank - 1 &&
+                    ShapedType::getNumElements(shape.drop_back()) >= kEnoughRows);
+}
+
 /// Nothing where the reduction is good as it is.
 std::optional<Cut> planCut(ArrayRef<int64_t> shape, ArrayRef<int64_t> dims) {
+  Cut cut;
+  cut.rowChunks = planRowChunks(shape, dims);
+  if (cut.rowChunks > 0)
+    return cut;
+  if (reducesRows(shape, dims))
+    return std::nullopt;
   int64_t results = 1, reduced = 1;
   for (auto [dim, size] : llvm::enumerate(shape))
     (llvm::is_contained(dims, int64_t(dim)) ? reduced : results) *= size;
@@ -60,7 +95,6 @@ std::optional<Cut> planCut(ArrayRef<int64_t> shape, ArrayRef<int64_t> dims) {
   int64_t wanted = std::clamp<int64_t>(kWantedPartials / results, 2,
                                        std::min(kMaxPartialsPerResult, reduced / kMinChunk));
 
-  Cut cut;
   int64_t partials = 1;
   SmallVector<int64_t> sorted(dims);
   llvm::sort(sorted);
@@ -125,6 +159,18 @@ Value sliceDim(OpBuilder &builder, Location loc, Value operand, int64_t dim, int
   return SliceOp::create(builder, loc, type.clone(shape), operand, starts, limits, strides);
 }
 
+/// [chunks, rows, C], then over the rows, then over the chunks.
+Value reduceRowChunks(OpBuilder &builder, Location loc, ReduceKind kind, Value operand,
+                      int64_t chunks) {
+  auto type = cast<RankedTensorType>(operand.getType());
+  int64_t columns = type.getShape().back();
+  int64_t rows = type.getNumElements() / columns;
+  SmallVector<int64_t> shape = {chunks, rows / chunks, columns};
+  if (type.getShape() != ArrayRef(shape))
+    operand = ReshapeOp::create(builder, loc, type.clone(shape), operand);
+  return reduce(builder, loc, kind, reduce(builder, loc, kind, operand, {1}), {0});
+}
+
 /// The two steps over the part that the chunks cover.
 Value reduceInSteps(OpBuilder &builder, Location loc, ReduceKind kind, Value operand,
                     ArrayRef<int64_t> dims, const Cut &cut) {
@@ -170,7 +216,9 @@ void split(ReduceOp op, const Cut &cut) {
   bool hasRemainder = cut.cut >= 0 && covered != size;
   if (hasRemainder)
     main = sliceDim(builder, loc, operand, cut.cut, 0, covered);
-  result = reduceInSteps(builder, loc, op.getKind(), main, op.getDims(), cut);
+  result = cut.rowChunks > 0
+               ? reduceRowChunks(builder, loc, op.getKind(), main, cut.rowChunks)
+               : reduceInSteps(builder, loc, op.getKind(), main, op.getDims(), cut);
   if (hasRemainder) {
     Value rest = reduce(builder, loc, op.getKind(),
                         sliceDim(builder, loc, operand, cut.cut, covered, size), op.getDims());

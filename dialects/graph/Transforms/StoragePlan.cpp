@@ -3,6 +3,7 @@
 
 #include "dialects/graph/Transforms/FusionCost.h"
 #include "dialects/graph/Transforms/GemmForm.h"
+#include "dialects/graph/Transforms/RowSpace.h"
 
 using namespace mlir;
 using namespace minigptc::graph;
@@ -22,6 +23,15 @@ bool isSplatConstant(Operation *op) {
          cast<DenseElementsAttr>(constant.getValue()).isSplat();
 }
 
+/// A reshape for a sum over chunks of rows: the kernel that makes the rows may
+/// compute the sum as well, which a view would hide.
+bool isInRowWalk(ReshapeOp reshape) {
+  return keepsColumns(reshape) && !reshape->use_empty() &&
+         llvm::all_of(reshape->getUsers(), isPartialColumnSum);
+}
+
+bool isScalar(Value value) { return getNumElements(value) == 1; }
+
 double getBytes(Value value) { return getNumElements(value) * getElementBytes(value); }
 
 /// The number of inputs that a kernel of this op may have. Scalars are computed
@@ -39,7 +49,8 @@ StoragePlan::StoragePlan(Block &block) {
   for (Operation &op : block) {
     if (!isFused(&op) || isSplatConstant(&op))
       continue;
-    if (auto reshape = dyn_cast<ReshapeOp>(op); reshape && !getInlined(reshape->getOpOperand(0))) {
+    if (auto reshape = dyn_cast<ReshapeOp>(op);
+        reshape && !getInlined(reshape->getOpOperand(0)) && !isInRowWalk(reshape)) {
       fused.erase(&op); // A view of what is stored anyway.
       continue;
     }
@@ -58,13 +69,13 @@ void StoragePlan::classify(Block &block) {
     auto fusible = dyn_cast<FusibleOp>(op);
     if (!fusible || getGemmForm(&op))
       continue;
-    if (auto reshape = dyn_cast<ReshapeOp>(op)) {
+    if (auto reshape = dyn_cast<ReshapeOp>(op); reshape && !isInRowWalk(reshape)) {
       // Inside a kernel only on the way from a computed to a computed value.
       Operation *producer = reshape.getOperand().getDefiningOp();
       bool computed = producer && isa<FusibleOp>(producer) && !getGemmForm(producer) &&
                       getKind(producer) != FusionKind::reduction &&
                       getKind(producer) != FusionKind::opaque;
-      if (!computed || !isSplit(reshape) ||
+      if (!computed || !(isSplit(reshape) || keepsColumns(reshape)) ||
           llvm::any_of(op.getUses(), [&](OpOperand &use) { return readsMemory(use); }))
         continue;
     }
@@ -156,6 +167,8 @@ bool StoragePlan::isCheaperStored(Operation *op, const Tree &tree) const {
   for (Value leaf : tree.leaves) // A small operand is read from memory once.
     reading += getElementBytes(leaf) * std::min(1.0, getNumElements(leaf) / elements);
 
+  // What depends on scalars only is computed once by each item of its readers.
+  double perItem = elements == 1 && llvm::all_of(tree.leaves, isScalar) ? 1024 : 16;
   double computing = 0, stores = cost + reading + width + kLaunchCost / elements;
   SmallPtrSet<Operation *, 4> seen;
   for (OpOperand &use : op->getUses()) {
@@ -163,7 +176,7 @@ bool StoragePlan::isCheaperStored(Operation *op, const Tree &tree) const {
       continue;
     double evaluations = getEvaluations(use);
     // Repeated computation sits outside of the inner loop as a rule.
-    double repeated = evaluations > 1 ? std::max(1.0, evaluations / 16) : evaluations;
+    double repeated = evaluations > 1 ? std::max(1.0, evaluations / perItem) : evaluations;
     computing += repeated * (cost + reading);
     stores += repeated * width;
   }

@@ -15,12 +15,24 @@ func.func @norm(%x: tensor<512x256xf32>) -> tensor<f32> {
 
 // A bias gradient: columns over chunks of rows.
 // CHECK-LABEL: func @columns
-// CHECK: %[[C:.*]] = graph.reshape %arg0 : (tensor<4096x64xf32>) -> tensor<32x128x64xf32>
-// CHECK: %[[P:.*]] = graph.reduce {{ *}}sum, %[[C]], dims = [1] : (tensor<32x128x64xf32>) -> tensor<32x64xf32>
-// CHECK: graph.reduce {{ *}}sum, %[[P]], dims = [0] : (tensor<32x64xf32>) -> tensor<64xf32>
+// CHECK: %[[C:.*]] = graph.reshape %arg0 : (tensor<4096x64xf32>) -> tensor<64x64x64xf32>
+// CHECK: %[[P:.*]] = graph.reduce {{ *}}sum, %[[C]], dims = [1] : (tensor<64x64x64xf32>) -> tensor<64x64xf32>
+// CHECK: graph.reduce {{ *}}sum, %[[P]], dims = [0] : (tensor<64x64xf32>) -> tensor<64xf32>
 func.func @columns(%x: tensor<4096x64xf32>) -> tensor<64xf32> {
   %0 = graph.reduce sum, %x, dims = [0] : (tensor<4096x64xf32>) -> tensor<64xf32>
   return %0 : tensor<64xf32>
+}
+
+// -----
+
+// The same, of any rank: all dimensions but the last are rows.
+// CHECK-LABEL: func @rank_three
+// CHECK: %[[C:.*]] = graph.reshape %arg0 : (tensor<16x128x256xf32>) -> tensor<64x32x256xf32>
+// CHECK: %[[P:.*]] = graph.reduce {{ *}}sum, %[[C]], dims = [1] : (tensor<64x32x256xf32>) -> tensor<64x256xf32>
+// CHECK: graph.reduce {{ *}}sum, %[[P]], dims = [0] : (tensor<64x256xf32>) -> tensor<256xf32>
+func.func @rank_three(%x: tensor<16x128x256xf32>) -> tensor<256xf32> {
+  %0 = graph.reduce sum, %x, dims = [0, 1] : (tensor<16x128x256xf32>) -> tensor<256xf32>
+  return %0 : tensor<256xf32>
 }
 
 // -----
@@ -54,13 +66,14 @@ func.func @narrow(%x: tensor<512x256xbf16>) -> tensor<bf16> {
 
 // -----
 
-// Enough results, or few elements: one step.
+// Enough results, enough rows, or few elements: one step.
 // CHECK-LABEL: func @unchanged
-// CHECK-COUNT-2: graph.reduce
+// CHECK-COUNT-3: graph.reduce
 // CHECK-NOT: graph.reduce
 // CHECK: return
-func.func @unchanged(%x: tensor<2048x512xf32>, %y: tensor<100x100xf32>) -> (tensor<2048xf32>, tensor<f32>) {
+func.func @unchanged(%x: tensor<2048x512xf32>, %y: tensor<100x100xf32>, %z: tensor<128x50257xf32>) -> (tensor<2048xf32>, tensor<f32>, tensor<128xf32>) {
   %0 = graph.reduce sum, %x, dims = [1] : (tensor<2048x512xf32>) -> tensor<2048xf32>
   %1 = graph.reduce sum, %y, dims = [0, 1] : (tensor<100x100xf32>) -> tensor<f32>
-  return %0, %1 : tensor<2048xf32>, tensor<f32>
+  %2 = graph.reduce max, %z, dims = [1] : (tensor<128x50257xf32>) -> tensor<128xf32>
+  return %0, %1, %2 : tensor<2048xf32>, tensor<f32>, tensor<128xf32>
 }
