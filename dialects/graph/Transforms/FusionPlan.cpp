@@ -104,16 +104,15 @@ private:
           if (alignment.isAligned(operand))
             kernel.aligned.insert(operand);
         }
-    kernel.mergeable = space && alignment.areRootsAligned() &&
-                       (isMap(kernel.roots) || alignment.isRowKernel());
+    kernel.mergeable =
+        space && alignment.areRootsAligned() && (isMap(kernel.roots) || alignment.isRowKernel());
   }
 
   /// Whether all results have one shape, and no other need be walked for them.
   static bool isMap(ArrayRef<Operation *> roots) {
     Value first = roots.front()->getResult(0);
     return llvm::all_of(roots, [&](Operation *root) {
-      return kindOf(root) != FusionKind::reduction &&
-             shapeOf(root->getResult(0)) == shapeOf(first);
+      return kindOf(root) != FusionKind::reduction && shapeOf(root->getResult(0)) == shapeOf(first);
     });
   }
 

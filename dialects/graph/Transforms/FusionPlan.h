@@ -5,9 +5,11 @@
 // 1. Which values are stored. Reductions, opaque ops and what a matrix product,
 //    call or return reads are stored. Any other value is computed inside the
 //    kernels of its readers if that costs less than storing and reading it.
-// 2. Which stored values come from one kernel. Elementwise kernels over one
-//    shape are merged where one feeds the other at the same index, or both read
-//    the same input, and no path between them leaves the merged kernel.
+// 2. Which stored values come from one kernel. Kernels over one shape, or that
+//    walk the same rows (RowSpace.h), are merged where one feeds the other at
+//    the same index or row, or both read the same input, and no path between
+//    them leaves the merged kernel. What only that kernel reads is then no
+//    result of it, and not in memory.
 //
 // Deterministic: a function of the block's ops, types and order. The work is
 // about linear in the number of ops (searches for paths are cut off).

@@ -110,7 +110,9 @@ def GraphSplitReductions : Pass<"graph-split-reductions", "::mlir::func::FuncOp"
     gradient would be the work of one or few threads. Such a reduction becomes
     partial ones over chunks, whose number depends on shapes only, and one
     over the partial results. A dimension is cut by a divisor, or, where it has
-    no good one, into a divisible part and a remainder.
+    no good one, into a divisible part and a remainder. Where all dimensions but
+    the last are reduced, chunks of rows are added up: the kernel that makes the
+    rows can do that on the way.
 
     ```mlir
     %s = graph.reduce sum, %x, dims = [0] : (tensor<8192xf32>) -> tensor<f32>
@@ -127,10 +129,12 @@ def GraphFuse : Pass<"graph-fuse", "::mlir::func::FuncOp"> {
   let description = [{
     Each op alone would read and write memory that its neighbour reads again. A
     value is computed inside its consumers' kernels where that costs less than
-    storing it: cheap ops always, expensive ones (exp, random bits) once. A
-    reduction takes its producers, and its result is stored. Kernels over the
-    same index space that share inputs, or feed each other at the same index, are
-    one kernel with several results (see FusionPlan.h).
+    storing it: cheap ops always, expensive ones (exp, random bits) once. Kernels
+    that share inputs, or feed each other at the same index, are one kernel with
+    several results, and so are kernels that walk the same rows: reductions of
+    rows, elementwise ops on rows and on what the reductions gave, sums down the
+    columns over chunks of rows. A norm, a softmax, and the gradient of either is
+    one kernel (see FusionPlan.h, RowSpace.h).
 
     After this pass a function holds fusions, matrix products, calls, host calls,
     reshapes (views of memory) and constants.

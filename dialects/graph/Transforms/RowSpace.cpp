@@ -28,8 +28,8 @@ RowSpace minigptc::graph::getRowSpace(Value full) {
 
 bool minigptc::graph::isPartialColumnSum(Operation *op) {
   auto reduce = dyn_cast<ReduceOp>(op);
-  return reduce && reduce.getKind() == ReduceKind::sum && shapeOf(reduce.getOperand()).size() == 3 &&
-         reduce.getDims() == ArrayRef<int64_t>{1};
+  return reduce && reduce.getKind() == ReduceKind::sum &&
+         shapeOf(reduce.getOperand()).size() == 3 && reduce.getDims() == ArrayRef<int64_t>{1};
 }
 
 std::optional<RowSpace> minigptc::graph::getReducedSpace(Operation *reduction) {
@@ -95,8 +95,7 @@ bool RowAlignment::readsAtOwnPlace(Operation *op, Value operand) const {
     if (isRow || (isFull && space.isFull(operand)))
       return countOf(operand) == countOf(result);
     // A row value: repeated along the last dimension only.
-    return isFull && space.isRow(operand) &&
-           repeatsNothing(broadcast, shapeOf(result).drop_back());
+    return isFull && space.isRow(operand) && repeatsNothing(broadcast, shapeOf(result).drop_back());
   }
   return false;
 }

@@ -74,8 +74,8 @@ bool reducesRows(ArrayRef<int64_t> shape, ArrayRef<int64_t> dims) {
     return false;
   int64_t rank = shape.size();
   bool chunks = rank == 3 && dims[0] == 1 && shape[0] >= kMaxRowChunks / 4;
-  return chunks || (dims[0] == rank - 1 &&
-                    ShapedType::getNumElements(shape.drop_back()) >= kEnoughRows);
+  return chunks ||
+         (dims[0] == rank - 1 && ShapedType::getNumElements(shape.drop_back()) >= kEnoughRows);
 }
 
 /// Nothing where the reduction is good as it is.
@@ -216,9 +216,8 @@ void split(ReduceOp op, const Cut &cut) {
   bool hasRemainder = cut.cut >= 0 && covered != size;
   if (hasRemainder)
     main = sliceDim(builder, loc, operand, cut.cut, 0, covered);
-  result = cut.rowChunks > 0
-               ? reduceRowChunks(builder, loc, op.getKind(), main, cut.rowChunks)
-               : reduceInSteps(builder, loc, op.getKind(), main, op.getDims(), cut);
+  result = cut.rowChunks > 0 ? reduceRowChunks(builder, loc, op.getKind(), main, cut.rowChunks)
+                             : reduceInSteps(builder, loc, op.getKind(), main, op.getDims(), cut);
   if (hasRemainder) {
     Value rest = reduce(builder, loc, op.getKind(),
                         sliceDim(builder, loc, operand, cut.cut, covered, size), op.getDims());
