@@ -3,11 +3,19 @@
 
 using namespace minigptc;
 
+static Value rowAt(const Value &hidden, const Operand &index) {
+  return dynamicSlice(hidden, {0, index, 0}, {1, 1, hidden.dim(2)});
+}
+
 Value LanguageModel::logitsAt(const Tree &params, const Operand &tokens,
                               const Operand &position) const {
-  return applyAs(kind() + "_at", params, tokens, [&](Value ids) {
-    Value all = hidden(ids);
-    Value one = dynamicSlice(all, {0, position, 0}, {1, 1, all.dim(2)});
-    return flatten(head(one));
-  });
+  return applyAs(kind() + "_at", params, tokens,
+                 [&](Value ids) { return flatten(head(rowAt(hidden(ids), position))); });
+}
+
+nn::CachedOutput LanguageModel::nextLogits(const Tree &params, const Tree &cache,
+                                           const Operand &tokens, const Operand &position,
+                                           const Operand &last) const {
+  return applyCachedAs(kind() + "_next", params, cache, position, tokens,
+                       [&](Value ids) { return flatten(head(rowAt(hidden(ids), last))); });
 }

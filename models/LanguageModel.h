@@ -19,13 +19,17 @@ namespace minigptc {
 
 class LanguageModel : public nn::Module {
 public:
-  /// i32 [B, T] → [B, T, d].
+  /// i32 [B, T] → [B, T, d]; in a call with a cache, tokens from `position()` on.
   virtual Value hidden(Value tokens) const = 0;
   /// [..., d] → f32 [..., V].
   virtual Value head(Value hidden) const = 0;
   Value forward(Value tokens) const override { return head(hidden(std::move(tokens))); }
   /// The logits f32 [V] at one position of tokens [1, T].
   Value logitsAt(const Tree &params, const Operand &tokens, const Operand &position) const;
+  /// The logits f32 [V] at element `last` of tokens [1, S] that stand at `position`,
+  /// `position` + 1, … behind those in the cache (`initCache`).
+  nn::CachedOutput nextLogits(const Tree &params, const Tree &cache, const Operand &tokens,
+                              const Operand &position, const Operand &last) const;
 
   /// Whether weight files hold this parameter transposed, as [out, in].
   virtual bool isTransposedInFiles(const nn::ParameterInfo &parameter) const { return false; }

@@ -9,6 +9,10 @@ using runtime::RunConfig;
 
 namespace {
 
+/// Tokens that one run of `prefill` takes: enough that the matrix products are worth
+/// packing the weights for, few enough for short prompts.
+constexpr int64_t kPrefillTokens = 128;
+
 optim::Optimizer makeOptimizer(const RunConfig &config) {
   const runtime::OptimizerConfig &o = config.optimizer;
   optim::Schedule rate = o.lr;
@@ -63,6 +67,11 @@ public:
       result.push_back(evaluation(state["params"]));
     if (options.logits)
       result.push_back(logits(state["params"]));
+    if (options.decoding) {
+      int64_t piece = std::min(config.model.contextLength, kPrefillTokens);
+      result.push_back(next("prefill", state["params"], piece));
+      result.push_back(next("decode", state["params"], 1));
+    }
     if (options.gradients)
       result.push_back(
           withBatch("gradients", {"params", state["params"]}, &Builder::gradients, {}));
@@ -161,6 +170,34 @@ private:
                   {"tokens", TensorSpec(i32, {1, m.contextLength})},
                   {"position", TensorSpec(i32, {})}},
                  {{}, {{"tokens", m.vocabSize}, {"position", m.contextLength}}});
+  }
+
+  /// `prefill` and `decode`: the logits after some tokens more than the cache holds. One
+  /// token is the last of itself.
+  Entry next(const char *name, const SpecTree &params, int64_t tokens) const {
+    const runtime::ModelConfig &m = config.model;
+    auto run = [this](const Tree &params, const Tree &cache, Value ids, Value position,
+                      const Operand &last) {
+      nn::CachedOutput out = model.nextLogits(params, cache, ids, position, last);
+      return Tree{{"cache", out.cache}, {"logits", out.value}};
+    };
+    SpecTree cache = evalShape([&] { return model.initCache(1, m.contextLength); }, {});
+    std::vector<Argument> arguments{{"params", params},
+                                    {"cache", cache},
+                                    {"tokens", TensorSpec(i32, {1, tokens})},
+                                    {"position", TensorSpec(i32, {})}};
+    EntryOptions options{{"cache"},
+                         {{"tokens", m.vocabSize}, {"position", m.contextLength - tokens + 1}}};
+    if (std::string_view(name) == "decode")
+      return Entry(
+          name, [=](Tree p, Tree c, Value ids, Value at) { return run(p, c, ids, at, 0); },
+          arguments, options);
+    arguments.emplace_back("last", TensorSpec(i32, {}));
+    options.indexBounds["last"] = tokens;
+    return Entry(
+        name,
+        [=](Tree p, Tree c, Value ids, Value at, Value last) { return run(p, c, ids, at, last); },
+        arguments, options);
   }
 
   const RunConfig &config;

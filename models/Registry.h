@@ -18,6 +18,7 @@ struct ProgramOptions {
   bool training = true;   ///< init and train_step
   bool evaluation = true; ///< eval_loss
   bool logits = true;     ///< logits
+  bool decoding = false;  ///< prefill and decode
   bool gradients = false; ///< gradients
 };
 

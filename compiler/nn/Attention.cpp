@@ -45,6 +45,8 @@ MultiHeadAttention::MultiHeadAttention(int64_t d, MultiHeadAttentionOptions opti
   submodule(options_.names.key, key_);
   submodule(options_.names.value, value_);
   submodule(options_.names.out, out_);
+  cached("cached_key", {options_.kvHeads, size_});
+  cached("cached_value", {options_.kvHeads, size_});
 }
 
 /// [B, S, d] → [B, S, count, size].
@@ -66,12 +68,24 @@ Value MultiHeadAttention::forward(Value x) const {
   Value q = heads(query_, x, options_.heads);
   Value k = heads(key_, x, options_.kvHeads);
   Value v = heads(value_, x, options_.kvHeads);
+  std::optional<Value> first = position();
   if (options_.ropeTheta) {
     Value index = arange(positions);
+    if (first)
+      index = index + *first;
     q = rope(q, index, *options_.ropeTheta);
     k = rope(k, index, *options_.ropeTheta);
   }
-  Value mixed = attention(q, k, v, {.mask = options_.causal ? Mask::causal : Mask::none});
+  if (first) {
+    if (!options_.causal)
+      throw TraceError("attention: a call with a cache needs a causal mask, earlier positions "
+                       "can't attend to later ones",
+                       where);
+    k = cached("cached_key", k);
+    v = cached("cached_value", v);
+  }
+  Value mixed = attention(
+      q, k, v, {.mask = options_.causal ? Mask::causal : Mask::none, .queryOffset = first});
   if (!options_.splitHeads)
     mixed = reshape(mixed, {x.dim(0), positions, options_.heads * size_});
   return out_(mixed);

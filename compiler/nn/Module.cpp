@@ -1,9 +1,11 @@
 //===- Module.cpp - layers with named parameters --------------------------===//
 #include "minigptc/nn/Module.h"
 #include "compiler/trace/TraceContext.h"
+#include "minigptc/trace/Ops.h"
 
 #include <cxxabi.h>
 #include <map>
+#include <set>
 #include <typeinfo>
 
 using namespace minigptc;
@@ -36,10 +38,27 @@ struct Module::Frame {
     return made;
   }
 
+  /// Takes what a submodule's call put into the cache.
+  void addUpdates(const std::string &prefix, const Tree &tree, const std::source_location &where) {
+    for (const auto &[path, value] : tree.flatten()) {
+      std::string full = prefix.empty() ? path : prefix + "." + path;
+      if (!updatedPaths.insert(full).second)
+        throw TraceError("'" + full + "' of the cache is written twice in one call of module '" +
+                             module->kind() + "'",
+                         where, {"call each submodule once, or give each call one of its own"});
+      updates.emplace_back(full, value);
+    }
+  }
+
   const Module *module;
   const Tree *params;
   Frame *parent;
   bool isRoot = false, isTraining = false;
+  /// With a cache: this module's part of it (null: it has none), and where x stands.
+  const Tree *cache = nullptr;
+  const Value *position = nullptr;
+  std::vector<std::pair<std::string, Value>> updates; ///< of the cache, by path
+  std::set<std::string> updatedPaths;
   size_t callerDepth = 0; ///< of the function that makes the call
   uint64_t number = 0;    ///< of the call in its caller
   uint64_t uses = 0;      ///< calls and draws so far
@@ -61,6 +80,10 @@ void Module::param(const std::string &name, Shape shape, Initializer init) {
 
 void Module::submodule(const std::string &name, const Module &module) {
   submodules_.emplace_back(name, &module);
+}
+
+void Module::cached(const std::string &name, Shape shape) {
+  cached_.emplace_back(name, std::move(shape));
 }
 
 std::string Module::kind() const {
@@ -130,6 +153,30 @@ Tree Module::init(const Key &key, std::source_location where) const {
       where);
 }
 
+Tree Module::initCache(int64_t batch, int64_t positions, DType dtype,
+                       std::source_location where) const {
+  if (batch < 1 || positions < 1)
+    throw TraceError("a cache needs a batch and positions of at least 1", where);
+  CallPlaceScope place(where);
+  Tree cache;
+  for (const auto &[name, shape] : cached_) {
+    Shape all{batch, positions};
+    all.insert(all.end(), shape.begin(), shape.end());
+    cache.set(name, zeros(all, dtype, where));
+  }
+  for (const auto &[name, module] : submodules_) {
+    Tree part = module->initCache(batch, positions, dtype, where);
+    if (part.empty())
+      continue;
+    if (!name.empty())
+      cache.set(name, part);
+    else
+      for (const auto &[entry, value] : part.entries())
+        cache.set(entry, value);
+  }
+  return cache;
+}
+
 //===----------------------------------------------------------------------===//
 // Calls
 //===----------------------------------------------------------------------===//
@@ -141,7 +188,22 @@ Value Module::run(Frame &frame, const std::string &name, const Operand &x,
   frame.callerDepth = context.depth();
   if (x.isNumber())
     throw TraceError("a module is called with a number; it takes a tensor", x.where());
-  return callFunction(name, [&]() -> Tree { return body(x.value()); }, x.where());
+  Tree out = callFunction(
+      name,
+      [&]() -> Tree {
+        Value value = body(x.value());
+        if (frame.updates.empty())
+          return value;
+        return Tree{{"value", value}, {"cache", Tree::unflatten(frame.updates)}};
+      },
+      x.where());
+  if (out.isLeaf())
+    return out;
+  if (frame.isRoot) // The updates, as values of the caller.
+    frame.updates = out["cache"].flatten();
+  else
+    frame.parent->addUpdates(*frame.parent->module->nameOf(this), out["cache"], x.where());
+  return out["value"];
 }
 
 Value Module::apply(const Tree &params, const Operand &x, const ApplyOptions &options) const {
@@ -159,11 +221,46 @@ Value Module::applyAs(const std::string &name, const Tree &params, const Operand
   return run(frame, name, x, body);
 }
 
-const Tree *Module::findParameters(const Tree &parent, const Module *child) const {
+CachedOutput Module::applyCached(const Tree &params, const Tree &cache, const Operand &position,
+                                 const Operand &x) const {
+  return applyCachedAs(kind(), params, cache, position, x,
+                       [this](Value value) { return forward(std::move(value)); });
+}
+
+CachedOutput Module::applyCachedAs(const std::string &name, const Tree &params, const Tree &cache,
+                                   const Operand &position, const Operand &x,
+                                   const std::function<Value(Value)> &body) const {
+  Value first = position.isNumber() ? full({}, position, i32) : position.value();
+  if (first.type() != TensorType{i32, {}})
+    throw TraceError("the position of a call with a cache is an i32 scalar, not " +
+                         first.type().toString(),
+                     position.where());
+  Frame frame(this, &params, top());
+  frame.isRoot = true;
+  frame.cache = &cache;
+  frame.position = &first;
+  Value value = run(frame, name, x, body);
+  std::map<std::string, Value> updates(frame.updates.begin(), frame.updates.end());
+  std::vector<std::pair<std::string, Value>> next = cache.flatten();
+  for (auto &[path, leaf] : next)
+    if (auto found = updates.find(path); found != updates.end())
+      leaf = found->second;
+  return {value, Tree::unflatten(next)};
+}
+
+/// The name under which a submodule was declared; this module itself has the empty one.
+const std::string *Module::nameOf(const Module *child) const {
+  static const std::string none;
   for (const auto &[name, module] : submodules_)
     if (module == child)
-      return name.empty() ? &parent : parent.find(name);
-  return nullptr;
+      return &name;
+  return child == this ? &none : nullptr;
+}
+
+/// A submodule's part of the parameters or of the cache.
+const Tree *Module::findPart(const Tree &parent, const Module *child) const {
+  const std::string *name = nameOf(child);
+  return !name ? nullptr : name->empty() ? &parent : parent.find(*name);
 }
 
 Value Module::operator()(const Operand &x) const {
@@ -177,16 +274,11 @@ Value Module::invoke(const std::string &name, const Operand &x,
     throw TraceError("module '" + kind() +
                          "' is called outside a module's forward, where it has no parameters",
                      x.where(), {"call apply(params, x)"});
-  bool isSubmodule = caller->module == this;
-  for (const auto &entry : caller->module->submodules_)
-    isSubmodule |= entry.second == this;
-  if (!isSubmodule)
+  if (!caller->module->nameOf(this))
     throw TraceError("module '" + kind() + "' is no submodule of '" + caller->module->kind() +
                          "', which calls it",
                      x.where(), {"declare it in the constructor: submodule(\"name\", member)"});
-  const Tree *params = caller->module == this
-                           ? caller->params
-                           : caller->module->findParameters(*caller->params, this);
+  const Tree *params = caller->module->findPart(*caller->params, this);
   static const Tree none;
   if (!params && !parameters().empty())
     throw TraceError("the parameters given to '" + caller->module->kind() +
@@ -194,6 +286,8 @@ Value Module::invoke(const std::string &name, const Operand &x,
                      x.where());
   Frame frame(this, params ? params : &none, caller);
   frame.isTraining = caller->isTraining;
+  frame.cache = caller->cache ? caller->module->findPart(*caller->cache, this) : nullptr;
+  frame.position = caller->position;
   frame.number = caller->uses++;
   return run(frame, name, x, body);
 }
@@ -220,6 +314,39 @@ Value Module::param(const char *name, std::source_location where) const {
                          TensorType{f32, declared->shape}.toString(),
                      where);
   return value;
+}
+
+Value Module::cached(const char *name, const Operand &rows) const {
+  Frame *frame = top();
+  const std::source_location &where = rows.where();
+  if (!frame || frame->module != this || !frame->position)
+    throw TraceError(std::string("cache entry '") + name + "' of '" + kind() +
+                         "' is used outside the forward of a call with a cache",
+                     where, {"call applyCached(params, cache, position, x)"});
+  const Tree *entry = frame->cache ? frame->cache->find(name) : nullptr;
+  if (!entry)
+    throw TraceError("the cache given has no entry '" + std::string(name) + "' for module '" +
+                         kind() + "'",
+                     where, {"make it by initCache(batch, positions)"});
+  Value old = entry->leaf(where), update = rows.value();
+  Shape fitting = old.shape();
+  if (fitting.size() > 1 && update.rank() == int64_t(fitting.size()))
+    fitting[1] = std::min(fitting[1], update.dim(1));
+  if (update.type() != TensorType{old.dtype(), fitting})
+    throw TraceError("cache entry '" + std::string(name) + "' of '" + kind() + "' is " +
+                         old.type().toString() + ", in which " + update.type().toString() +
+                         " does not fit",
+                     where);
+  std::vector<Operand> starts(fitting.size(), Operand(0, where));
+  starts[1] = Operand(*frame->position, where);
+  Value all = dynamicUpdateSlice(Operand(old, where), Operand(update, where), starts);
+  frame->addUpdates("", Tree{{name, all}}, where);
+  return all;
+}
+
+std::optional<Value> Module::position() const {
+  Frame *frame = top();
+  return frame && frame->position ? std::optional(*frame->position) : std::nullopt;
 }
 
 Key Module::key(const std::string &stream, std::source_location where) const {

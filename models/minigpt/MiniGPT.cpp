@@ -105,8 +105,12 @@ Value MiniGPT::hidden(Value tokens) const {
     throw TraceError(std::to_string(positions) + " tokens are more than model.context_length, " +
                          std::to_string(config_.contextLength),
                      where);
-  Value x = embedding(param("token_emb"), tokens) + param("pos_emb")[Slice(0, positions)];
-  return blocks_(x);
+  Value places = param("pos_emb");
+  if (std::optional<Value> first = position())
+    places = dynamicSlice(places, {*first, 0}, {positions, config_.dModel});
+  else
+    places = places[Slice(0, positions)];
+  return blocks_(embedding(param("token_emb"), tokens) + places);
 }
 
 Value MiniGPT::head(Value hidden) const { return convert(output_(hidden), f32); }

@@ -26,9 +26,9 @@ struct GenerateOptions {
 /// Bytes of the continuation as they come (without the prompt). False ends it.
 using TextSink = std::function<bool(std::string_view)>;
 
-/// Draws tokens with the entry `logits` until `maxTokens`, the stop text, or the sink
-/// has enough. Past the context length the window slides over the last tokens. An
-/// empty prompt stands for a newline.
+/// Draws tokens from the program's logits (see NextLogits.h) until `maxTokens`, the stop
+/// text, or the sink has enough. Past the context length the window slides over the last
+/// tokens: each token sees exactly that many. An empty prompt stands for a newline.
 Status generate(TrainingProgram &program, const NamedArrays &parameters, const TextCodec &codec,
                 std::string_view prompt, const GenerateOptions &options, const TextSink &sink);
 

@@ -45,7 +45,7 @@ openTokens(const EvalFlags &flags, const runtime::RunConfig &config) {
 
 Status evaluate(const EvalFlags &flags) {
   runtime::StatusOr<TrainedModel> model =
-      loadTrained(flags.weights, flags.build, /*quiet=*/flags.json);
+      loadTrained(flags.weights, flags.build, {.training = false}, /*quiet=*/flags.json);
   if (!model)
     return model.status();
   auto tokens = openTokens(flags, model->config);

@@ -24,7 +24,9 @@ Status generateText(const GenerateFlags &flags) {
   MINIGPTC_RETURN_IF_ERROR(runtime::Sampler::check(flags.options.sampling));
   if (flags.options.maxTokens < 0)
     return Status(StatusCode::invalidArgument, "--max-tokens must not be negative");
-  runtime::StatusOr<TrainedModel> model = loadTrained(flags.weights, flags.build, /*quiet=*/false);
+  ProgramOptions entries{.training = false, .evaluation = false, .logits = false, .decoding = true};
+  runtime::StatusOr<TrainedModel> model =
+      loadTrained(flags.weights, flags.build, entries, /*quiet=*/false);
   if (!model)
     return model.status();
   runtime::SessionProgram program(model->session);

@@ -47,12 +47,12 @@ runtime::StatusOr<Source> findSource(const WeightFlags &flags, bool quiet) {
 } // namespace
 
 runtime::StatusOr<TrainedModel> minigptc::loadTrained(const WeightFlags &flags,
-                                                      const BuildFlags &build, bool quiet) {
+                                                      const BuildFlags &build,
+                                                      const ProgramOptions &entries, bool quiet) {
   runtime::StatusOr<Source> source = findSource(flags, quiet);
   if (!source)
     return source.status();
-  runtime::StatusOr<LoadedProgram> loaded =
-      buildSession(source->config, {.training = false}, build);
+  runtime::StatusOr<LoadedProgram> loaded = buildSession(source->config, entries, build);
   if (!loaded)
     return loaded.status();
   if (source->checkpoint)

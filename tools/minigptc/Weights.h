@@ -23,9 +23,10 @@ struct TrainedModel {
   runtime::NamedArrays parameters;
 };
 
-/// Reads the newest checkpoint of a run, or a weight file, and compiles the model.
+/// Reads the newest checkpoint of a run, or a weight file, and compiles these entries of
+/// the model.
 runtime::StatusOr<TrainedModel> loadTrained(const WeightFlags &flags, const BuildFlags &build,
-                                            bool quiet);
+                                            const ProgramOptions &entries, bool quiet);
 
 } // namespace minigptc
 

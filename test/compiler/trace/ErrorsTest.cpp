@@ -147,6 +147,36 @@ TEST_CASE("modules") {
                     Catch::Contains("even head size"));
 }
 
+TEST_CASE("calls with a cache") {
+  struct Twice : nn::Module {
+    nn::MultiHeadAttention attention{3, {}};
+    Twice() { submodule("attention", attention); }
+    Value forward(Value x) const override { return attention(attention(x)); }
+  } twice;
+  auto call = [](const nn::Module &module, int64_t positions, const Operand &position) {
+    auto init = [&](Key key) { return module.init(key); };
+    SpecTree params = evalShape(init, {{"key", keySpec()}});
+    auto run = [&](Tree p, Value x) {
+      Tree cache = positions > 0 ? module.initCache(1, positions) : Tree();
+      return module.applyCached(p, cache, position, x).value;
+    };
+    try {
+      trace({{"f", run, {{"p", params}, {"x", TensorSpec(f32, {1, 2, 3})}}}});
+    } catch (const TraceError &error) {
+      return std::string(error.what());
+    }
+    return std::string("no error");
+  };
+  using Catch::Contains;
+  nn::MultiHeadAttention attention(3, {}), backward(3, {.causal = false});
+  CHECK(call(attention, 2, 0) == "no error");
+  CHECK_THAT(call(attention, 1, 0), Contains("f32[1,1,1,3], in which f32[1,2,1,3] does not fit"));
+  CHECK_THAT(call(attention, 0, 0), Contains("no entry 'cached_key'"));
+  CHECK_THAT(call(attention, 2, 0.5), Contains("f0.5") || Contains("0.5"));
+  CHECK_THAT(call(backward, 2, 0), Contains("causal"));
+  CHECK_THAT(call(twice, 2, 0), Contains("'attention.cached_key' of the cache is written twice"));
+}
+
 TEST_CASE("programs") {
   auto f = [](Value x) { return Tree{{"y", x}}; };
   TensorSpec spec(f32, {2});

@@ -1,4 +1,5 @@
 // Functions in traced programs: sharing, captures, keys, locations, names.
+#include "minigptc/nn/Attention.h"
 #include "minigptc/nn/Layers.h"
 #include "minigptc/trace/Ops.h"
 #include "minigptc/trace/Program.h"
@@ -161,6 +162,53 @@ TEST_CASE("dropout without a key says so") {
   auto f = [&](Value x) { return drop.apply(Tree(), x, {.training = true}); };
   CHECK_THROWS_WITH(trace({{"f", f, {TensorSpec(f32, {2})}}}),
                     Catch::Contains("no key for the stream 'dropout'"));
+}
+
+TEST_CASE("a cache: pieces give what the whole gives, equal layers are one function") {
+  struct Layer : nn::Module { // Its attention's part of the cache is its own.
+    nn::MultiHeadAttention attention{
+        8, {.heads = 4, .kvHeads = 2, .ropeTheta = 100, .names = {"query", "key", "value", "out"}}};
+    Layer() { submodule("", attention); }
+    Value forward(Value x) const override { return x + attention(x); }
+    std::string kind() const override { return "layer"; }
+  };
+  nn::Sequential net;
+  for (int i = 0; i < 3; ++i)
+    net.add<Layer>();
+  auto init = [&](Key key) { return net.init(key); };
+  SpecTree params = evalShape(init, {{"key", keySpec()}});
+  SpecTree cache = evalShape([&] { return net.initCache(2, 6); }, {});
+  CHECK(cache["2"]["cached_value"].leaf().shape == Shape{2, 6, 2, 2});
+  auto whole = [&](Tree p, Value x) { return net.apply(p, x); };
+  auto piecewise = [&](Tree p, Value x) {
+    Tree kept = net.initCache(2, 6);
+    std::vector<Operand> parts;
+    for (auto [begin, end] : {std::pair(0, 3), std::pair(3, 4), std::pair(4, 6)}) {
+      Value piece = x[{Slice(), Slice(begin, end)}];
+      nn::CachedOutput out = net.applyCached(p, kept, begin, piece);
+      parts.emplace_back(out.value);
+      kept = out.cache;
+    }
+    return concatenate(parts, 1);
+  };
+  std::vector<Argument> arguments{{"p", params}, {"x", TensorSpec(f32, {2, 6, 8})}};
+  Program program = trace({{"whole", whole, arguments}, {"piecewise", piecewise, arguments}});
+  ProgramRunner runner;
+  Tensors inputs{{"x", runner.random(runner.type("2x6x8xf32"), 1)}};
+  for (const auto &parameter : net.parameters()) {
+    std::string shape;
+    for (int64_t size : parameter.shape)
+      shape += std::to_string(size) + "x";
+    inputs["p." + parameter.name] = runner.random(runner.type(shape + "f32"), inputs.size());
+  }
+  Tensor expected = runner.run(program, "whole", inputs).at("result");
+  Tensor given = runner.run(program, "piecewise", inputs).at("result");
+  for (int64_t i = 0; i < expected.getNumElements(); ++i)
+    CHECK(given.getFloat(i) == Approx(expected.getFloat(i)).margin(1e-4));
+
+  std::string text = program.print();
+  std::regex layers("func.func private @layer(_[0-9]+)?[(]");
+  CHECK(std::distance(std::sregex_iterator(text.begin(), text.end(), layers), {}) == 1 + 3);
 }
 
 TEST_CASE("ops carry the user's line, library code a chain to it") {

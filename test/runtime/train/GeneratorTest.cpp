@@ -38,6 +38,62 @@ NamedArrays countingWeights() {
   return {{"w", w}};
 }
 
+/// A model of context 5 without parameters, whose next token depends on all tokens that
+/// it sees and on where they stand. Its cache holds the tokens; `prefill` takes three.
+class SumProgram : public TrainingProgram {
+public:
+  explicit SumProgram(bool cached) {
+    ParameterInfo cache{"cache.layer.tokens", {i32, {1, 5}}, 0}, logits{"logits", {f32, {256}}};
+    ParameterInfo position{"position", {i32, {}}}, last{"last", {i32, {}}};
+    if (!cached)
+      entries_ = {{"logits", {{"tokens", {i32, {1, 5}}}, position}, {logits}}};
+    else
+      entries_ = {{"prefill", {cache, {"tokens", {i32, {1, 3}}}, position, last}, {cache, logits}},
+                  {"decode", {{"tokens", {i32, {1, 1}}}, cache, position}, {cache, logits}}};
+  }
+  const std::string &metadata() const override { return metadata_; }
+  const EntryInfo *entry(std::string_view name) const override {
+    for (const EntryInfo &entry : entries_)
+      if (entry.name == name)
+        return &entry;
+    return nullptr;
+  }
+  StatusOr<NonFiniteReport> findNonFinite(std::string_view, std::vector<Array>) override {
+    return Status(StatusCode::internal, "not asked for");
+  }
+
+  StatusOr<std::vector<Array>> run(std::string_view name, std::vector<Array> inputs) override {
+    runs += name[0];
+    if (name == "logits")
+      return std::vector<Array>{logitsOf(inputs[0], inputs[1].span<int32_t>()[0])};
+    size_t number = name == "decode" ? 1 : 0;
+    Array cache = std::move(inputs[number]);
+    CHECK(cache.useCount() == 1); // Given away: a session works in its memory.
+    const Array &tokens = inputs[1 - number];
+    int32_t position = inputs[2].span<int32_t>()[0];
+    int32_t last = number ? 0 : inputs[3].span<int32_t>()[0];
+    REQUIRE((position >= 0 && position + tokens.shape()[1] <= 5 && last < tokens.shape()[1]));
+    for (size_t i = 0; i < tokens.span<int32_t>().size(); ++i)
+      cache.span<int32_t>()[size_t(position) + i] = tokens.span<int32_t>()[i];
+    Array logits = logitsOf(cache, position + last);
+    return std::vector<Array>{cache, logits};
+  }
+
+  std::string runs; ///< first letters of the entries
+
+private:
+  static Array logitsOf(const Array &tokens, int32_t last) {
+    Array logits(TensorType{f32, {256}});
+    int32_t sum = last;
+    for (int32_t i = 0; i <= last; ++i)
+      sum += (2 * i + 1) * tokens.span<int32_t>()[size_t(i)];
+    logits.span<float>()[size_t(sum % 256)] = 50;
+    return logits;
+  }
+  std::string metadata_;
+  std::vector<EntryInfo> entries_;
+};
+
 std::string generated(const std::string &prompt, const GenerateOptions &options) {
   FakeProgram program(smallConfig());
   std::string text;
@@ -106,6 +162,56 @@ TEST_CASE("generate: continues past the context, up to the stop text") {
   CHECK(generated("", {.maxTokens = 1}) == "\x0b"); // An empty prompt is a newline.
   CHECK(generated("abcdefgh", {.maxTokens = 2}) == "ij");
   CHECK(generated("\xfe", {.maxTokens = 1}) == "\xff"); // Bytes as they are.
+}
+
+TEST_CASE("generate: a cache changes no token and saves work") {
+  auto text = [](SumProgram &program, const std::string &prompt, int64_t count) {
+    std::string result;
+    GenerateOptions options;
+    options.maxTokens = count;
+    Status status =
+        generate(program, {}, ByteCodec(), prompt, options, [&](std::string_view bytes) {
+          result += bytes;
+          return true;
+        });
+    CHECK(status.ok());
+    return result;
+  };
+  for (const char *prompt : {"a", "ab", "abc", "abcd", "abcde", "abcdefghi", "aaaaaaa"}) {
+    SumProgram whole(false), cached(true);
+    CHECK(text(cached, prompt, 9) == text(whole, prompt, 9));
+  }
+  SumProgram program(true);
+  text(program, "ab", 4);
+  CHECK(program.runs == "pddd");
+  text(program, "abcd", 1); // Three and one.
+  CHECK(program.runs == "pdddpd");
+  text(program, "abcde", 1); // The second piece starts early enough to fit.
+  CHECK(program.runs == "pdddpdpp");
+  text(program, "abcd", 3); // The third token's window has slid.
+  CHECK(program.runs == "pdddpdpppddpp");
+}
+
+TEST_CASE("generate: programs that cannot decode are refused") {
+  struct Odd : SumProgram {
+    Odd() : SumProgram(true) {}
+    const EntryInfo *entry(std::string_view name) const override {
+      return name == "decode" ? &odd : SumProgram::entry(name);
+    }
+    EntryInfo odd;
+  } program;
+  auto message = [&](auto change) {
+    program.odd = *program.SumProgram::entry("decode");
+    change(program.odd);
+    Status status =
+        generate(program, {}, ByteCodec(), "a", {}, [](std::string_view) { return true; });
+    return status.message();
+  };
+  using Catch::Contains;
+  CHECK_THAT(message([](EntryInfo &e) { e.inputs[0].type.shape = {1, 2}; }), Contains("'decode'"));
+  CHECK_THAT(message([](EntryInfo &e) { e.inputs[1].type.shape = {1, 4}; }),
+             Contains("'cache.layer.tokens'"));
+  CHECK_THAT(message([](EntryInfo &e) { e.outputs.pop_back(); }), Contains("logits"));
 }
 
 TEST_CASE("generate: text streams, only what may be a stop text is held back") {

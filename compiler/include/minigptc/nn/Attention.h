@@ -28,6 +28,10 @@ struct MultiHeadAttentionOptions {
 };
 
 /// Self-attention: q, k, v and output projections of [B, S, d].
+///
+/// With a cache (`applyCached`), x are the positions from the call's on: their keys and
+/// values go into the cache as "cached_key" and "cached_value" [B, T, kvHeads, d/H], and
+/// queries attend to all positions up to their own. Needs a causal mask.
 class MultiHeadAttention : public Module {
 public:
   /// Throws TraceError if the sizes do not fit.

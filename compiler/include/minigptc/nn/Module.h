@@ -11,6 +11,12 @@
 //   Tree params = model.init(key);          // {"up": {"weight": …}, …}
 //   Value y = model.apply(params, x);
 //
+// Inputs that come in pieces, as tokens do in generation, go with a cache: a Tree of
+// what the modules keep of earlier positions. A call gives the next one.
+//
+//   Tree cache = model.initCache(/*batch=*/1, /*positions=*/128);
+//   auto [y, next] = model.applyCached(params, cache, position, x);
+//
 // A module holds no tensors: parameters live in a Tree. Calling a module opens a
 // function of the program, and equal calls share it. Modules refer to their
 // submodules by address, so that they are neither copied nor moved.
@@ -23,11 +29,18 @@
 #include "minigptc/trace/Key.h"
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 namespace minigptc::nn {
+
+/// What a call with a cache gives.
+struct CachedOutput {
+  Value value;
+  Tree cache; ///< of the structure of the one that was given
+};
 
 /// Makes a parameter's first value, f32 of that shape.
 using Initializer = std::function<Value(const Key &, const Shape &)>;
@@ -56,6 +69,15 @@ public:
   Tree init(const Key &key, std::source_location where = std::source_location::current()) const;
   /// Calls the module with these parameters.
   Value apply(const Tree &params, const Operand &x, const ApplyOptions &options = {}) const;
+  /// An empty cache: zeros [batch, positions, …] for everything that modules keep of a
+  /// position.
+  Tree initCache(int64_t batch, int64_t positions, DType dtype = f32,
+                 std::source_location where = std::source_location::current()) const;
+  /// `apply` for the next piece of a longer input: x's first element along its
+  /// positions stands at `position` (i32 scalar, 0 to begin with), behind what the cache
+  /// holds. All of the piece must lie within the cache's positions.
+  CachedOutput applyCached(const Tree &params, const Tree &cache, const Operand &position,
+                           const Operand &x) const;
   /// Calls a submodule from its parent's forward, with its part of the parameters.
   Value operator()(const Operand &x) const;
 
@@ -80,9 +102,22 @@ protected:
           std::source_location where = std::source_location::current()) const;
   /// In forward: whether the call is for training.
   bool isTraining() const;
+  /// Declares (in the constructor) that calls with a cache keep a tensor of this shape
+  /// of every position.
+  void cached(const std::string &name, Shape shape);
+  /// In forward, with a cache: puts `rows` [B, S, …] at the call's positions and gives
+  /// all of the cache's [B, T, …], of which those behind the call's mean nothing. Once
+  /// per call and name.
+  Value cached(const char *name, const Operand &rows) const;
+  /// In forward: the position of the first element if the call has a cache, else none.
+  std::optional<Value> position() const;
   /// `apply` with another function of the module than `forward`.
   Value applyAs(const std::string &name, const Tree &params, const Operand &x,
                 const std::function<Value(Value)> &body, const ApplyOptions &options = {}) const;
+  /// `applyCached` with another function of the module than `forward`.
+  CachedOutput applyCachedAs(const std::string &name, const Tree &params, const Tree &cache,
+                             const Operand &position, const Operand &x,
+                             const std::function<Value(Value)> &body) const;
   /// Calls `body` as `operator()` calls `forward`: for a module's second function.
   Value invoke(const std::string &name, const Operand &x,
                const std::function<Value(Value)> &body) const;
@@ -95,12 +130,14 @@ private:
     Initializer init;
   };
   void collect(const std::string &prefix, std::vector<ParameterInfo> &out) const;
-  const Tree *findParameters(const Tree &parent, const Module *child) const;
+  const Tree *findPart(const Tree &parent, const Module *child) const;
+  const std::string *nameOf(const Module *child) const;
   Value run(Frame &frame, const std::string &name, const Operand &x,
             const std::function<Value(Value)> &body) const;
   static Frame *&top();
 
   std::vector<Declared> params_;
+  std::vector<std::pair<std::string, Shape>> cached_; ///< shapes without batch and positions
   std::vector<std::pair<std::string, const Module *>> submodules_;
 };
 
