@@ -141,7 +141,7 @@ private:
       chunks = shapeOf(result)[0];
     }
     RowSpace space = reduced ? *reduced : getRowSpace(largest);
-    if (space.rows * space.columns <= 1)
+    if (space.rows * space.columns <= 1 && roots.size() > 1)
       return std::nullopt;
     bool isSerial = (chunks ? chunks : space.rows) < kMinRows &&
                     space.rows * space.columns > kMaxSerialElements;
