@@ -50,13 +50,15 @@ FusionOp build(const FusionGroup &group) {
 }
 
 struct Fuse : minigptc::graph::impl::GraphFuseBase<Fuse> {
+  using GraphFuseBase::GraphFuseBase;
+
   void runOnOperation() override {
     func::FuncOp function = getOperation();
     if (function.isExternal() || function->hasAttr(attr::kHost) || function->hasAttr(attr::kKernel))
       return;
     Block &block = function.getBody().front();
     eraseDead(block);
-    std::vector<FusionGroup> groups = planFusions(block);
+    std::vector<FusionGroup> groups = planFusions(block, explain);
     SmallVector<FusionOp> fusions;
     for (const FusionGroup &group : groups)
       fusions.push_back(build(group));

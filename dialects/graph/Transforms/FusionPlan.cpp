@@ -19,6 +19,8 @@ constexpr size_t kMaxVisited = 512;
 /// A row (or a chunk of rows that are added up) is the work of one thread: fewer
 /// are walked only if there are few elements in all.
 constexpr int64_t kMinRows = 16, kMaxSerialElements = 16384;
+/// Rows of fewer elements are no work for vectors: kernels over all elements are faster.
+constexpr int64_t kMinColumns = 16;
 /// Values of a kernel that makes scalars only. A chain of sums over all parameters
 /// (the gradient norm) would else be cut into kernels that depend on the number of layers.
 constexpr size_t kMaxScalars = 2;
@@ -53,6 +55,23 @@ public:
         for (size_t candidate : getCandidates(i))
           tryMerge(candidate, i);
     }
+  }
+
+  /// Remarks, at the reader, on what goes from one kernel to another in memory.
+  void explain() {
+    for (auto [into, kernel] : llvm::enumerate(kernels))
+      for (Value input : kernel.inputs) {
+        auto found = input.getDefiningOp() ? kernelOf.find(input.getDefiningOp()) : kernelOf.end();
+        Kernel merged;
+        if (found == kernelOf.end() || found->second == into)
+          continue;
+        if (const char *obstacle = findObstacle(found->second, into, merged))
+          kernel.roots.back()
+                  ->emitRemark("reads a value of another kernel from memory: ")
+                  .append(obstacle)
+                  .attachNote(input.getLoc())
+              << "made here";
+      }
   }
 
   std::vector<FusionGroup> takeGroups() {
@@ -145,8 +164,10 @@ private:
       return std::nullopt;
     bool isSerial = (chunks ? chunks : space.rows) < kMinRows &&
                     space.rows * space.columns > kMaxSerialElements;
+    bool isNarrow = space.columns < kMinColumns && roots.size() > 1 &&
+                    space.rows * space.columns > kMaxSerialElements;
     bool isScalarChain = getNumElements(largest) == 1 && roots.size() > kMaxScalars;
-    if (!isMap(roots) && (isSerial || isScalarChain))
+    if (!isMap(roots) && (isSerial || isNarrow || isScalarChain))
       return std::nullopt;
     return space;
   }
@@ -197,21 +218,35 @@ private:
   }
 
   void tryMerge(size_t from, size_t into) {
-    if (from == into || kernels[from].roots.empty() || !kernels[from].mergeable)
+    if (from == into || kernels[from].roots.empty())
       return;
-    SmallVector<Operation *> roots(kernels[from].roots);
-    llvm::append_range(roots, kernels[into].roots);
-    Kernel merged = makeKernel(roots);
-    if (!merged.mergeable || merged.body.size() > kMaxOps ||
-        merged.inputs.size() + getResults(merged).size() > kMaxBuffers ||
-        !isProfitable(from, into, merged))
-      return;
-    if (hasOuterPath(from, into) || hasOuterPath(into, from))
+    Kernel merged;
+    if (findObstacle(from, into, merged))
       return;
     kernels[into] = std::move(merged);
     kernels[from] = Kernel();
     for (Operation *root : kernels[into].roots)
       kernelOf[root] = into;
+  }
+
+  /// Why two kernels are not merged, or null and `merged`.
+  const char *findObstacle(size_t from, size_t into, Kernel &merged) {
+    if (!kernels[from].mergeable || !kernels[into].mergeable)
+      return "one of the two does not walk rows";
+    SmallVector<Operation *> roots(kernels[from].roots);
+    llvm::append_range(roots, kernels[into].roots);
+    merged = makeKernel(roots);
+    if (!merged.mergeable)
+      return "they walk other rows, or one needs the other's at other places than its own";
+    if (merged.body.size() > kMaxOps)
+      return "the kernel would have too many ops";
+    if (merged.inputs.size() + getResults(merged).size() > kMaxBuffers)
+      return "the kernel would have too many buffers";
+    if (!isProfitable(from, into, merged))
+      return "they share nothing large";
+    if (hasOuterPath(from, into) || hasOuterPath(into, from))
+      return "something between them, no part of either, needs the one and is needed by the other";
+    return nullptr;
   }
 
   /// Merging must save a read: of a result of one, or of a large input of both.
@@ -300,9 +335,11 @@ private:
 };
 } // namespace
 
-std::vector<FusionGroup> minigptc::graph::planFusions(Block &block) {
+std::vector<FusionGroup> minigptc::graph::planFusions(Block &block, bool explain) {
   StoragePlan storage(block);
   Merger merger(block, storage);
   merger.run();
+  if (explain)
+    merger.explain();
   return merger.takeGroups();
 }

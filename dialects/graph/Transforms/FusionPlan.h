@@ -37,7 +37,9 @@ struct FusionGroup {
 };
 
 /// Groups in no particular order. Ops in no group stay in the block, if used.
-std::vector<FusionGroup> planFusions(mlir::Block &block);
+/// With `explain`, a remark says of each value that goes from one kernel to
+/// another why they are two.
+std::vector<FusionGroup> planFusions(mlir::Block &block, bool explain = false);
 
 } // namespace minigptc::graph
 

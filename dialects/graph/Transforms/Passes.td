@@ -151,6 +151,8 @@ def GraphFuse : Pass<"graph-fuse", "::mlir::func::FuncOp"> {
     }
     ```
   }];
+  let options = [Option<"explain", "explain", "bool", /*default=*/"false",
+                        "remark on each value that goes from one kernel to another in memory, and why">];
 }
 
 def GraphOutlineKernels : Pass<"graph-outline-kernels", "::mlir::ModuleOp"> {
