@@ -1,5 +1,6 @@
 //===- InPlace.cpp --------------------------------------------------------===//
 #include "compiler/conversion/GraphToExec/InPlace.h"
+#include "compiler/conversion/GraphToLoops/RowPlan.h"
 
 using namespace mlir;
 using namespace minigptc;
@@ -41,10 +42,22 @@ unsigned bytesPerElement(Type type) {
 }
 } // namespace
 
+InPlaceAnalysis::Facts InPlaceAnalysis::findFacts(func::FuncOp kernel) {
+  SmallVector<bool> results(kernel.getNumResults(), true);
+  std::optional<graph::kernel::RowPlan> rows = graph::kernel::planRows(kernel);
+  if (!rows)
+    return {findSameIndexArguments(kernel), std::move(results)};
+  for (unsigned number = 0; number < results.size(); ++number)
+    results[number] = llvm::is_contained(rows->fullOutputs, number);
+  return {std::move(rows->argumentInRow), std::move(results)};
+}
+
 bool InPlaceAnalysis::mayOverwrite(func::FuncOp kernel, unsigned argument, unsigned result) {
-  auto [entry, isNew] = sameIndex.try_emplace(kernel);
+  auto [entry, isNew] = facts.try_emplace(kernel);
   if (isNew)
-    entry->second = findSameIndexArguments(kernel);
-  return entry->second[argument] && bytesPerElement(kernel.getArgumentTypes()[argument]) ==
-                                        bytesPerElement(kernel.getResultTypes()[result]);
+    entry->second = findFacts(kernel);
+  const Facts &known = entry->second;
+  return known.arguments[argument] && known.results[result] &&
+         bytesPerElement(kernel.getArgumentTypes()[argument]) ==
+             bytesPerElement(kernel.getResultTypes()[result]);
 }

@@ -2,7 +2,8 @@
 //
 // A launch may write an output over an input if the kernel reads each element of
 // the input at the index at which it writes, and nowhere else: the element is
-// read, then written, by the same work item.
+// read, then written, by the same work item. A row kernel may also read the element for
+// its row's reductions: see compiler/conversion/GraphToLoops/RowPlan.h.
 //
 //===----------------------------------------------------------------------===//
 #ifndef MINIGPTC_COMPILER_CONVERSION_GRAPHTOEXEC_INPLACE_H
@@ -12,14 +13,19 @@
 
 namespace minigptc {
 
-/// Computes, once for each kernel, the inputs read at the outputs' index only.
+/// Computes, once for each kernel, the inputs read at the outputs' index only. Owns copies.
 class InPlaceAnalysis {
 public:
   /// True if output `result` of the kernel may be the buffer of its input `argument`.
   bool mayOverwrite(mlir::func::FuncOp kernel, unsigned argument, unsigned result);
 
 private:
-  llvm::DenseMap<mlir::Operation *, llvm::SmallVector<bool>> sameIndex; // per argument
+  struct Facts {
+    llvm::SmallVector<bool> arguments, results; ///< that may share a buffer
+  };
+  static Facts findFacts(mlir::func::FuncOp kernel);
+
+  llvm::DenseMap<mlir::Operation *, Facts> facts;
 };
 
 } // namespace minigptc

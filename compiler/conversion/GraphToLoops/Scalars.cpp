@@ -1,5 +1,6 @@
 //===- Scalars.cpp --------------------------------------------------------===//
 #include "compiler/conversion/GraphToLoops/Scalars.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
 
 using namespace mlir;
 using namespace minigptc::graph::kernel;
@@ -42,7 +43,23 @@ Value Scalars::infinity(Type type, bool negative) {
   return arith::ConstantOp::create(builder, loc, type, builder.getFloatAttr(type, value));
 }
 
+/// x, if `a` is n·(x / n) and `b` is x mod n: a position taken apart and put together
+/// again, as a reshape does, is the same position.
+static Value joinedAgain(Value a, Value b) {
+  auto product = a.getDefiningOp<arith::MulIOp>();
+  auto rest = b.getDefiningOp<arith::RemUIOp>();
+  auto quotient = product ? product.getLhs().getDefiningOp<arith::DivUIOp>() : nullptr;
+  if (!rest || !quotient || quotient.getLhs() != rest.getLhs())
+    return {};
+  std::optional<int64_t> n = getConstantIntValue(rest.getRhs());
+  bool isSame = n && n == getConstantIntValue(quotient.getRhs()) &&
+                n == getConstantIntValue(product.getRhs());
+  return isSame ? rest.getLhs() : Value();
+}
+
 Value Scalars::add(Value a, Value b) {
+  if (Value whole = joinedAgain(a, b))
+    return whole;
   return create<arith::AddIOp>(a, b, arith::IntegerOverflowFlags::nsw);
 }
 

@@ -1,5 +1,6 @@
 //===- ElementEmitter.cpp - elements, memory and loops --------------------===//
 #include "compiler/target/cpu/ElementEmitter.h"
+#include "compiler/target/cpu/VectorLoops.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/IR/Matchers.h"
 
@@ -53,7 +54,9 @@ Value ElementEmitter::element(Value value, ValueRange indices) {
     return known;
   OpBuilder::InsertionGuard guard(builder);
   scopes.leaveLoops(key.indices);
-  Value result = compute(value, key.indices);
+  Value result = keptElement(value, key.indices);
+  if (!result)
+    result = compute(value, key.indices);
   scopes.note(key, result);
   return result;
 }
@@ -114,16 +117,71 @@ scf::ForOp ElementEmitter::enterLoop(Value begin, Value end) {
   return loop;
 }
 
-scf::ForOp ElementEmitter::enterParallelLoop(Value begin, Value end) {
+scf::ForOp ElementEmitter::enterParallelLoop(Value begin, Value end, Blocks blocks) {
   scf::ForOp loop = enterLoop(begin, end);
-  parallelLoops.push_back(loop);
+  markColumnLoop(loop, blocks.alignment, blocks.multiple);
   return loop;
 }
 
-scf::ForOp ElementEmitter::enterColumnLoop(Value begin, Value end, int64_t maxTrip) {
-  scf::ForOp loop = enterParallelLoop(begin, end);
-  columnLoops[loop] = maxTrip;
+scf::ForOp ElementEmitter::enterColumnLoop(Value begin, Value end, int64_t maxTrip, Blocks blocks) {
+  scf::ForOp loop = enterParallelLoop(begin, end, blocks);
+  columnLoops[loop] = {maxTrip, blocks};
   return loop;
+}
+
+scf::ForOp ElementEmitter::enterRowLoop(int64_t size,
+                                        ArrayRef<graph::ReductionKernelOp> reductions) {
+  Scalars s = scalars();
+  if (reductions.empty())
+    return enterColumnLoop(s.index(0), s.index(size), size, {0, size});
+  SmallVector<Value> neutral;
+  for (graph::ReductionKernelOp op : reductions)
+    neutral.push_back(op.emitNeutral(builder));
+  auto loop =
+      scf::ForOp::create(builder, s.loc, s.index(0), s.index(size), s.index(1), neutral);
+  markColumnLoop(loop, 0, size);
+  builder.setInsertionPointToEnd(loop.getBody());
+  return loop;
+}
+
+void ElementEmitter::leaveRowLoop(scf::ForOp loop, ValueRange combined) {
+  if (!combined.empty()) {
+    builder.setInsertionPointToEnd(loop.getBody());
+    scf::YieldOp::create(builder, function->getLoc(), combined);
+  }
+  leaveLoop(loop);
+}
+
+void ElementEmitter::note(Value value, ValueRange indices, Value scalar) {
+  Scopes::Key key{value, {}};
+  for (Value index : indices)
+    key.indices.push_back(scopes.canonicalise(index));
+  scopes.note(key, scalar);
+}
+
+SmallVector<Value> ElementEmitter::indicesInRow(Value value, Value row, Value column) {
+  SmallVector<Value> indices =
+      scalars().delinearise(row, getShape(value).drop_back(column ? 1 : 0));
+  if (column)
+    indices.push_back(column);
+  return indices;
+}
+
+void ElementEmitter::keep(Value value, Value row, Value pointer) {
+  keptRows[value] = {row, pointer};
+}
+
+/// The element if it lies in the row that is kept.
+Value ElementEmitter::keptElement(Value value, ValueRange indices) {
+  auto known = keptRows.find(value);
+  if (known == keptRows.end())
+    return {};
+  auto [row, pointer] = known->second;
+  SmallVector<Value> expected = indicesInRow(value, row, indices.back());
+  for (auto [at, index] : llvm::zip_equal(indices, expected))
+    if (at != scopes.canonicalise(index))
+      return {};
+  return load(pointer, getElementType(value), indices.back());
 }
 
 Value ElementEmitter::allocate(Type elementType, int64_t count) {

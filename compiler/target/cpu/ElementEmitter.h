@@ -4,13 +4,14 @@
 // makes it (`KernelOp`), which asks for its operands' elements in turn. A value
 // that several ops use is computed once per place (see Scopes.h).
 //
-// Reductions are the emitter's own, for the sake of their loop order:
-//  - along the last dimension, floats: 16 lanes, lane l combining the elements
-//    16k + l, then the lanes pairwise. The order is fixed by the operand's shape,
-//    so the bits do not depend on fusion, threads or what LLVM vectorises.
+// Loops over columns and along rows are marked, for VectorLoops.h to take 16 elements
+// at a time. Reductions are the emitter's own, for the sake of their loop order:
+//  - along the last dimension: a marked loop, so 16 lanes and a fixed tree. The order is
+//    fixed by the operand's shape: the bits do not depend on fusion, threads or vectors.
 //  - along outer dimensions, where the last one is the loop's: row by row into a
 //    buffer of one chunk, before the loop.
 //  - otherwise element after element.
+// `load` and `store` are the only places that know how an element lies in memory.
 //
 //===----------------------------------------------------------------------===//
 #ifndef MINIGPTC_COMPILER_TARGET_CPU_ELEMENTEMITTER_H
@@ -21,6 +22,12 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
 namespace minigptc::cpu {
+
+/// What is known of a loop's bounds: divisors of its begin (0: it is 0) and of its
+/// number of iterations.
+struct Blocks {
+  int64_t alignment = 1, multiple = 1;
+};
 
 class ElementEmitter {
 public:
@@ -41,15 +48,27 @@ public:
 
   /// A loop from begin to end; the builder is left in its body.
   mlir::scf::ForOp enterLoop(mlir::Value begin, mlir::Value end);
-  /// The same, no two iterations of which touch the same element.
-  mlir::scf::ForOp enterParallelLoop(mlir::Value begin, mlir::Value end);
+  /// The same, no two iterations of which touch the same element: it is vectorised.
+  mlir::scf::ForOp enterParallelLoop(mlir::Value begin, mlir::Value end, Blocks blocks = {});
   /// A parallel loop over at most `maxTrip` columns, before which column sums may
   /// be accumulated.
-  mlir::scf::ForOp enterColumnLoop(mlir::Value begin, mlir::Value end, int64_t maxTrip);
+  mlir::scf::ForOp enterColumnLoop(mlir::Value begin, mlir::Value end, int64_t maxTrip,
+                                   Blocks blocks = {});
   void leaveLoop(mlir::scf::ForOp loop) { builder.setInsertionPointAfter(loop); }
+  /// A vectorised loop over `size` columns that also evaluates reductions, each from its
+  /// neutral element: iteration argument i belongs to reductions[i].
+  mlir::scf::ForOp enterRowLoop(int64_t size,
+                                llvm::ArrayRef<graph::ReductionKernelOp> reductions);
+  void leaveRowLoop(mlir::scf::ForOp loop, mlir::ValueRange combined);
 
-  /// Loops whose iterations do not depend on one another through memory.
-  llvm::ArrayRef<mlir::scf::ForOp> getParallelLoops() const { return parallelLoops; }
+  /// Makes a scalar known as the value's element at the indices, from here on.
+  void note(mlir::Value value, mlir::ValueRange indices, mlir::Value scalar);
+  /// From here on, the value's elements of row `row` (a row-major position in all
+  /// dimensions but the last) are read from memory at `pointer`, by column.
+  void keep(mlir::Value value, mlir::Value row, mlir::Value pointer);
+  /// Indices of the element in that row and column.
+  llvm::SmallVector<mlir::Value> indicesInRow(mlir::Value value, mlir::Value row,
+                                              mlir::Value column);
 
   graph::kernel::Scalars scalars() { return {builder, function->getLoc()}; }
 
@@ -59,21 +78,27 @@ private:
                               mlir::ValueRange indices);
   mlir::Value reduction(graph::ReductionKernelOp op, mlir::ValueRange indices);
   mlir::Value sequentialReduction(graph::ReductionKernelOp op, mlir::ValueRange indices);
-  mlir::Value laneReduction(graph::ReductionKernelOp op, mlir::ValueRange indices);
+  mlir::Value rowReduction(graph::ReductionKernelOp op, mlir::ValueRange indices);
   mlir::Value columnReduction(graph::ReductionKernelOp op, mlir::ValueRange indices,
                               mlir::scf::ForOp loop);
-  void combineLanes(graph::ReductionKernelOp op, mlir::ValueRange indices, mlir::ValueRange outer,
-                    mlir::Value lanes, mlir::Value firstElement, int64_t count);
   mlir::scf::ForOp columnLoopOf(graph::ReductionKernelOp op, mlir::ValueRange indices);
   mlir::Value allocate(mlir::Type elementType, int64_t count);
+  mlir::Value keptElement(mlir::Value value, mlir::ValueRange indices);
 
   mlir::OpBuilder &builder;
   mlir::Operation *function;
   Scopes scopes;
   llvm::DenseMap<mlir::Value, mlir::Value> pointers;
-  llvm::DenseMap<mlir::Operation *, int64_t> columnLoops;
+  struct ColumnLoop {
+    int64_t maxTrip;
+    Blocks blocks;
+  };
+  struct KeptRow {
+    mlir::Value row, pointer;
+  };
+  llvm::DenseMap<mlir::Operation *, ColumnLoop> columnLoops;
+  llvm::DenseMap<mlir::Value, KeptRow> keptRows;
   llvm::DenseMap<mlir::Operation *, mlir::Value> constants;
-  llvm::SmallVector<mlir::scf::ForOp> parallelLoops;
 };
 
 } // namespace minigptc::cpu

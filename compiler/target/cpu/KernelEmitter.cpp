@@ -2,7 +2,10 @@
 #include "compiler/target/cpu/KernelEmitter.h"
 #include "compiler/target/cpu/ElementEmitter.h"
 #include "compiler/target/cpu/KernelPlan.h"
+#include "compiler/target/cpu/RowEmitter.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+
+#include <numeric>
 
 using namespace mlir;
 using namespace minigptc;
@@ -44,12 +47,13 @@ public:
 
 private:
   void bindBuffers();
+  scf::ForOp enterItems(int64_t firstItem, int64_t items);
+  void emitRows(const RowPlan &plan);
   void emitNest(const NestPlan &nest, int64_t firstItem);
   void emitRow(const NestPlan &nest, Value item);
   void emitScatterPart(const NestPlan &nest, Value item);
   void copyScatterOperand(const NestPlan &nest, Value output, Value begin, Value end);
   void scatterSlices(const NestPlan &nest, Value output, Value begin, Value end);
-  void annotateLoops();
 
   Value output(const NestPlan &nest, size_t i) {
     return kernel.getBody().front().getTerminator()->getOperand(nest.outputs[i]);
@@ -79,13 +83,15 @@ OwningOpRef<ModuleOp> KernelEmitter::emit() {
   builder.setInsertionPointToEnd(function.addEntryBlock());
   elements = std::make_unique<ElementEmitter>(builder, function);
   bindBuffers();
+  KernelPlan plan = planKernel(kernel);
   int64_t firstItem = 0;
-  for (const NestPlan &nest : planKernel(kernel).nests) {
+  if (plan.rows)
+    emitRows(*plan.rows);
+  for (const NestPlan &nest : plan.nests) {
     emitNest(nest, firstItem);
     firstItem += nest.items();
   }
   func::ReturnOp::create(builder, loc);
-  annotateLoops();
   return module;
 }
 
@@ -102,16 +108,28 @@ void KernelEmitter::bindBuffers() {
     outputBuffers.push_back(pointerAt(kernel.getNumArguments() + i));
 }
 
-/// for item in [begin, end) ∩ the nest's items
-void KernelEmitter::emitNest(const NestPlan &nest, int64_t firstItem) {
+/// for item in [begin, end) ∩ [firstItem, firstItem + items), from 0
+scf::ForOp KernelEmitter::enterItems(int64_t firstItem, int64_t items) {
   Scalars s = scalars();
   auto bound = [&](unsigned argument) {
     Value item =
         s.create<arith::IndexCastOp>(builder.getIndexType(), function.getArgument(argument));
     item = s.create<arith::MaxSIOp>(s.sub(item, firstItem), s.index(0));
-    return s.create<arith::MinSIOp>(item, s.index(nest.items()));
+    return s.create<arith::MinSIOp>(item, s.index(items));
   };
-  scf::ForOp loop = elements->enterLoop(bound(1), bound(2));
+  Value begin = bound(1), end = bound(2);
+  return elements->enterLoop(begin, end);
+}
+
+void KernelEmitter::emitRows(const RowPlan &plan) {
+  scf::ForOp loop = enterItems(0, plan.items);
+  RowEmitter(plan, kernel, builder, *elements, outputBuffers, function.getArgument(3))
+      .emitItem(loop.getInductionVar());
+  elements->leaveLoop(loop);
+}
+
+void KernelEmitter::emitNest(const NestPlan &nest, int64_t firstItem) {
+  scf::ForOp loop = enterItems(firstItem, nest.items());
   if (nest.scatter)
     emitScatterPart(nest, loop.getInductionVar());
   else
@@ -138,7 +156,10 @@ void KernelEmitter::emitRow(const NestPlan &nest, Value item) {
   SmallVector<Value> indices;
   if (nest.inner > 0)
     indices = s.delinearise(s.div(item, nest.chunks), ArrayRef(nest.shape).take_front(nest.inner));
-  scf::ForOp loop = elements->enterColumnLoop(begin, end, nest.chunk);
+  int64_t size = nest.inner < 0 ? 1 : nest.shape[nest.inner];
+  Blocks blocks{nest.chunks == 1 ? 0 : nest.chunk,
+                nest.chunks == 1 ? size : std::gcd(size, nest.chunk)};
+  scf::ForOp loop = elements->enterColumnLoop(begin, end, nest.chunk, blocks);
   if (nest.inner >= 0)
     indices.push_back(loop.getInductionVar());
   while (int64_t(indices.size()) < rank) // the dimensions after the inner one are 1
@@ -232,25 +253,6 @@ void KernelEmitter::emitScatterPart(const NestPlan &nest, Value item) {
   auto [begin, end] = chunkRange(nest, item);
   copyScatterOperand(nest, output(nest, 0), begin, end);
   scatterSlices(nest, output(nest, 0), begin, end);
-}
-
-/// Tells LLVM which loops may be vectorised without checking for overlap: a
-/// buffer may be input and output at once, element by element.
-void KernelEmitter::annotateLoops() {
-  MLIRContext *context = builder.getContext();
-  for (scf::ForOp loop : elements->getParallelLoops()) {
-    bool isInnermost =
-        !loop.getBody()->walk([](scf::ForOp) { return WalkResult::interrupt(); }).wasInterrupted();
-    if (!isInnermost)
-      continue;
-    auto group = LLVM::AccessGroupAttr::get(context, DistinctAttr::create(builder.getUnitAttr()));
-    loop.getBody()->walk([&](LLVM::AccessGroupOpInterface access) {
-      access.setAccessGroups(builder.getArrayAttr(group));
-    });
-    auto annotation = LLVM::LoopAnnotationAttr::get(context, {}, {}, {}, {}, {}, {}, {}, {}, {}, {},
-                                                    {}, {}, {}, {}, group);
-    loop->setAttr("loop_annotation", annotation); // which the lowering hands to the branch
-  }
 }
 
 OwningOpRef<ModuleOp> minigptc::cpu::emitKernel(func::FuncOp kernel) {

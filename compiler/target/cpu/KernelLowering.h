@@ -10,12 +10,12 @@ namespace minigptc::cpu {
 /// The dialects that kernels pass through.
 void registerKernelDialects(mlir::DialectRegistry &registry);
 
-/// Replaces functions of `math`. f32: polynomials that LLVM can vectorise, none
+/// Replaces functions of `math`. f32: polynomials, which have a vector form, none
 /// further than a few units in the last place from the true value. f64, and
 /// power, cbrt: calls of libm, resolved when the code is loaded.
 llvm::LogicalResult expandMath(mlir::ModuleOp module);
 
-/// scf, arith, math, func → the LLVM dialect.
+/// scf, arith, math, vector, func → the LLVM dialect.
 llvm::LogicalResult lowerToLLVM(mlir::ModuleOp module);
 
 } // namespace minigptc::cpu

@@ -121,8 +121,19 @@ static int64_t itemCost(const NestPlan &nest, func::FuncOp kernel) {
   return nest.chunk * (1 + reductionCost(kernel, elements).perElement);
 }
 
+static int64_t grainOf(int64_t itemCost) {
+  return std::max<int64_t>(1, kGrainOps / std::max<int64_t>(1, itemCost));
+}
+
 KernelPlan minigptc::cpu::planKernel(func::FuncOp kernel) {
   KernelPlan plan;
+  if ((plan.rows = graph::kernel::planRows(kernel))) {
+    const graph::kernel::RowPlan &rows = *plan.rows;
+    plan.items = rows.items;
+    plan.grain = grainOf(rows.rowsPerItem * rows.columns * int64_t(rows.phases.size()));
+    plan.scratch = rows.scratch;
+    return plan;
+  }
   Operation *terminator = kernel.getBody().front().getTerminator();
   SmallVector<std::pair<int64_t, unsigned>> nestOfSize;
   for (auto [number, output] : llvm::enumerate(terminator->getOperands())) {
@@ -146,6 +157,6 @@ KernelPlan minigptc::cpu::planKernel(func::FuncOp kernel) {
     plan.items += nest.items();
     cost = std::max(cost, itemCost(nest, kernel));
   }
-  plan.grain = std::max<int64_t>(1, kGrainOps / cost);
+  plan.grain = grainOf(cost);
   return plan;
 }

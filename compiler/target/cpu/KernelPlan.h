@@ -1,6 +1,8 @@
 //===- KernelPlan.h - how a kernel's work is cut ----------------*- C++ -*-===//
 //
-// A kernel computes its outputs by loop nests; outputs of as many elements share one,
+// A kernel that reduces along rows and goes on with the results in the same rows is a row
+// kernel (RowPlan.h). Any other computes its outputs by loop nests; outputs of as many
+// elements share one,
 // in which an element of every output is computed before any is stored (so that an
 // output may take over the buffer of an input that is read at the same place).
 // A nest's rows (outer dimensions collapsed) and, where a row is long, chunks of
@@ -14,7 +16,7 @@
 #ifndef MINIGPTC_COMPILER_TARGET_CPU_KERNELPLAN_H
 #define MINIGPTC_COMPILER_TARGET_CPU_KERNELPLAN_H
 
-#include "dialects/graph/IR/Graph.h"
+#include "compiler/conversion/GraphToLoops/RowPlan.h"
 
 namespace minigptc::cpu {
 
@@ -34,6 +36,7 @@ struct NestPlan {
 };
 
 struct KernelPlan {
+  std::optional<graph::kernel::RowPlan> rows; ///< of a row kernel, which has no nests
   llvm::SmallVector<NestPlan> nests; ///< their items follow one another
   int64_t items = 0;
   int64_t grain = 1;    ///< items that one thread takes at a time

@@ -2,6 +2,7 @@
 #include "compiler/target/cpu/MachineCode.h"
 #include "compiler/target/cpu/KernelEmitter.h"
 #include "compiler/target/cpu/KernelLowering.h"
+#include "compiler/target/cpu/VectorLoops.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
@@ -69,7 +70,10 @@ llvm::FailureOr<std::string> MachineCode::compile(const std::string &text) {
     return failure();
   auto kernel = *source->getOps<func::FuncOp>().begin();
   OwningOpRef<ModuleOp> loops = emitKernel(kernel);
-  if (failed(expandMath(*loops)) || failed(lowerToLLVM(*loops)))
+  if (failed(expandMath(*loops)))
+    return failure();
+  vectoriseLoops(*loops);
+  if (failed(lowerToLLVM(*loops)))
     return failure();
   llvm::LLVMContext llvmContext;
   std::unique_ptr<llvm::Module> module = translateModuleToLLVMIR(*loops, llvmContext, "kernel");
@@ -80,8 +84,9 @@ llvm::FailureOr<std::string> MachineCode::compile(const std::string &text) {
 
 void MachineCode::optimise(llvm::Module &module) {
   llvm::PipelineTuningOptions tuning;
-  tuning.LoopVectorization = tuning.SLPVectorization = true;
-  tuning.LoopInterleaving = tuning.LoopUnrolling = true;
+  // Loops are vectors already; what is left over is short.
+  tuning.LoopVectorization = tuning.SLPVectorization = false;
+  tuning.LoopInterleaving = tuning.LoopUnrolling = false;
   llvm::PassBuilder builder(machine.get(), tuning);
   llvm::LoopAnalysisManager loops;
   llvm::FunctionAnalysisManager functions;
@@ -92,7 +97,7 @@ void MachineCode::optimise(llvm::Module &module) {
   builder.registerFunctionAnalyses(functions);
   builder.registerLoopAnalyses(loops);
   builder.crossRegisterProxies(loops, functions, sccs, modules);
-  builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O2).run(module, modules);
+  builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O1).run(module, modules);
 }
 
 llvm::FailureOr<std::string> MachineCode::generate(llvm::Module &module) {

@@ -7,8 +7,6 @@ using namespace minigptc;
 using namespace minigptc::cpu;
 using namespace minigptc::graph::kernel;
 
-static constexpr int64_t kLanes = 16;
-
 namespace {
 /// The shape of a reduction's operand, and its indices.
 struct Reduced {
@@ -40,9 +38,8 @@ struct Reduced {
 
 Value ElementEmitter::reduction(graph::ReductionKernelOp op, ValueRange indices) {
   Reduced reduced(op);
-  bool isFloat = isa<FloatType>(getElementType(reduced.operand));
-  if (isFloat && reduced.reducesLast() && reduced.shape.back() >= kLanes)
-    return laneReduction(op, indices);
+  if (reduced.reducesLast())
+    return rowReduction(op, indices);
   if (scf::ForOp loop = columnLoopOf(op, indices))
     return columnReduction(op, indices, loop);
   return sequentialReduction(op, indices);
@@ -57,53 +54,23 @@ Value ElementEmitter::sequentialReduction(graph::ReductionKernelOp op, ValueRang
                   });
 }
 
-/// lanes[l] = combine(lanes[l], element firstElement + l), for l < count.
-void ElementEmitter::combineLanes(graph::ReductionKernelOp op, ValueRange indices, ValueRange outer,
-                                  Value lanes, Value firstElement, int64_t count) {
+/// A loop along the last dimension, inside loops over the other reduced ones.
+Value ElementEmitter::rowReduction(graph::ReductionKernelOp op, ValueRange indices) {
   Reduced reduced(op);
-  Type type = getElementType(reduced.operand);
-  Scalars s = scalars();
-  scf::ForOp loop = enterParallelLoop(s.index(0), s.index(count));
-  Value lane = loop.getInductionVar();
-  SmallVector<Value> at(outer);
-  at.push_back(s.add(firstElement, lane));
-  Value next = element(reduced.operand, reduced.indices(indices, at));
-  Value combined = op.emitCombine(builder, load(lanes, type, lane), next);
-  store(combined, lanes, type, lane);
-  leaveLoop(loop);
-}
-
-Value ElementEmitter::laneReduction(graph::ReductionKernelOp op, ValueRange indices) {
-  Reduced reduced(op);
-  Type type = getElementType(reduced.operand);
-  Scalars s = scalars();
-  Value lanes = allocate(type, kLanes);
-  Value neutral = op.emitNeutral(builder);
-  for (int64_t lane = 0; lane < kLanes; ++lane)
-    store(neutral, lanes, type, s.index(lane));
-
-  SmallVector<scf::ForOp> loops;
-  SmallVector<Value> outer;
-  for (int64_t size : ArrayRef(reduced.sizes()).drop_back()) {
-    loops.push_back(enterLoop(s.index(0), s.index(size)));
-    outer.push_back(loops.back().getInductionVar());
-  }
-  int64_t size = reduced.shape.back();
-  scf::ForOp blocks = enterLoop(s.index(0), s.index(size / kLanes));
-  combineLanes(op, indices, outer, lanes, s.mul(blocks.getInductionVar(), kLanes), kLanes);
-  leaveLoop(blocks);
-  if (size % kLanes)
-    combineLanes(op, indices, outer, lanes, s.index(size / kLanes * kLanes), size % kLanes);
-  if (!loops.empty())
-    leaveLoop(loops.front());
-
-  SmallVector<Value> values;
-  for (int64_t lane = 0; lane < kLanes; ++lane)
-    values.push_back(load(lanes, type, s.index(lane)));
-  for (int64_t half = kLanes / 2; half > 0; half /= 2)
-    for (int64_t lane = 0; lane < half; ++lane)
-      values[lane] = op.emitCombine(builder, values[lane], values[lane + half]);
-  return values.front();
+  auto alongRow = [&](ValueRange outer) -> Value {
+    scf::ForOp loop = enterRowLoop(reduced.shape.back(), op);
+    SmallVector<Value> at(outer);
+    at.push_back(loop.getInductionVar());
+    Value next = element(reduced.operand, reduced.indices(indices, at));
+    leaveRowLoop(loop, op.emitCombine(builder, loop.getRegionIterArg(0), next));
+    return loop.getResult(0);
+  };
+  if (reduced.dims.size() == 1)
+    return alongRow({});
+  return emitFold(scalars(), ArrayRef(reduced.sizes()).drop_back(), op.emitNeutral(builder),
+                  [&](ValueRange outer, Value accumulated) {
+                    return op.emitCombine(builder, accumulated, alongRow(outer));
+                  });
 }
 
 /// The loop over the operand's last dimension in whose body the builder stands,
@@ -125,7 +92,7 @@ Value ElementEmitter::columnReduction(graph::ReductionKernelOp op, ValueRange in
                                       scf::ForOp loop) {
   Reduced reduced(op);
   Type type = getElementType(reduced.operand);
-  int64_t maxTrip = columnLoops.lookup(loop);
+  auto [maxTrip, blocks] = columnLoops.lookup(loop);
   Value buffer = allocate(type, maxTrip);
   Value begin = loop.getLowerBound(), end = loop.getUpperBound();
   auto inBuffer = [&](Value column) {
@@ -135,7 +102,7 @@ Value ElementEmitter::columnReduction(graph::ReductionKernelOp op, ValueRange in
   {
     OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPoint(loop);
-    scf::ForOp clear = enterParallelLoop(begin, end);
+    scf::ForOp clear = enterParallelLoop(begin, end, blocks);
     Value neutral = op.emitNeutral(builder);
     store(neutral, buffer, type, inBuffer(clear.getInductionVar()));
     leaveLoop(clear);
@@ -144,7 +111,7 @@ Value ElementEmitter::columnReduction(graph::ReductionKernelOp op, ValueRange in
       Scalars s = scalars();
       at.push_back(enterLoop(s.index(0), s.index(size)).getInductionVar());
     }
-    Value column = enterColumnLoop(begin, end, maxTrip).getInductionVar();
+    Value column = enterColumnLoop(begin, end, maxTrip, blocks).getInductionVar();
     SmallVector<Value> result(indices.drop_back());
     result.push_back(column);
     Value next = element(reduced.operand, reduced.indices(result, at));
