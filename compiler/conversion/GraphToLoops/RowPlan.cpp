@@ -141,8 +141,7 @@ void RowPlanner::schedule() {
     last = std::max(last, levels.lookup(output(number)));
   result.phases.resize(last + 1);
   for (Operation &op : body.without_terminator()) {
-    ReductionKernelOp reduction =
-        op.getNumResults() == 1 ? rowReduction(op.getResult(0)) : nullptr;
+    ReductionKernelOp reduction = op.getNumResults() == 1 ? rowReduction(op.getResult(0)) : nullptr;
     if (!reduction)
       continue;
     unsigned phase = levels.lookup(op.getResult(0)) - 1;
@@ -201,8 +200,9 @@ bool RowPlanner::repeatsRows(BroadcastInDimOp op) const {
   if (!isFull(op.getResult()) || sizeOf(op.getOperand()) != rows)
     return false;
   int64_t last = shapeOf(op.getResult()).size() - 1;
-  return llvm::all_of(llvm::zip_equal(op.getDims(), shapeOf(op.getOperand())),
-                      [&](auto pair) { return std::get<0>(pair) != last || std::get<1>(pair) == 1; });
+  return llvm::all_of(llvm::zip_equal(op.getDims(), shapeOf(op.getOperand())), [&](auto pair) {
+    return std::get<0>(pair) != last || std::get<1>(pair) == 1;
+  });
 }
 
 /// True if an element of a result depends on elements of the operands in the same row
@@ -244,6 +244,4 @@ std::optional<RowPlan> RowPlanner::plan() {
   return std::move(result);
 }
 
-std::optional<RowPlan> kernel::planRows(func::FuncOp kernel) {
-  return RowPlanner(kernel).plan();
-}
+std::optional<RowPlan> kernel::planRows(func::FuncOp kernel) { return RowPlanner(kernel).plan(); }

@@ -137,8 +137,7 @@ scf::ForOp ElementEmitter::enterRowLoop(int64_t size,
   SmallVector<Value> neutral;
   for (graph::ReductionKernelOp op : reductions)
     neutral.push_back(op.emitNeutral(builder));
-  auto loop =
-      scf::ForOp::create(builder, s.loc, s.index(0), s.index(size), s.index(1), neutral);
+  auto loop = scf::ForOp::create(builder, s.loc, s.index(0), s.index(size), s.index(1), neutral);
   markColumnLoop(loop, 0, size);
   builder.setInsertionPointToEnd(loop.getBody());
   return loop;

@@ -57,8 +57,7 @@ public:
   void leaveLoop(mlir::scf::ForOp loop) { builder.setInsertionPointAfter(loop); }
   /// A vectorised loop over `size` columns that also evaluates reductions, each from its
   /// neutral element: iteration argument i belongs to reductions[i].
-  mlir::scf::ForOp enterRowLoop(int64_t size,
-                                llvm::ArrayRef<graph::ReductionKernelOp> reductions);
+  mlir::scf::ForOp enterRowLoop(int64_t size, llvm::ArrayRef<graph::ReductionKernelOp> reductions);
   void leaveRowLoop(mlir::scf::ForOp loop, mlir::ValueRange combined);
 
   /// Makes a scalar known as the value's element at the indices, from here on.

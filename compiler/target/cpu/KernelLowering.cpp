@@ -20,9 +20,8 @@
 using namespace mlir;
 
 void minigptc::cpu::registerKernelDialects(DialectRegistry &registry) {
-  registry
-      .insert<graph::GraphDialect, func::FuncDialect, cf::ControlFlowDialect, LLVM::LLVMDialect,
-              vector::VectorDialect>();
+  registry.insert<graph::GraphDialect, func::FuncDialect, cf::ControlFlowDialect, LLVM::LLVMDialect,
+                  vector::VectorDialect>();
   graph::registerKernelModels(registry); // arith, math, scf
 }
 

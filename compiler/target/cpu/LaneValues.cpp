@@ -55,8 +55,7 @@ Value LaneCloner::vector(Value from) {
     SmallVector<APInt> steps;
     for (int64_t lane = 0; lane < kLanes; ++lane)
       steps.emplace_back(width, lane * value.stride, /*isSigned=*/true, /*implicitTrunc=*/true);
-    Value step =
-        arith::ConstantOp::create(builder, loc, type, DenseElementsAttr::get(type, steps));
+    Value step = arith::ConstantOp::create(builder, loc, type, DenseElementsAttr::get(type, steps));
     result = arith::AddIOp::create(builder, loc, result, step);
   }
   return result;
@@ -153,8 +152,8 @@ bool LaneCloner::cloneProduct(arith::MulIOp op) {
   if (!factor)
     return false;
   int64_t stride = std::max(a.stride, b.stride) * *factor;
-  lanes[op.getResult()] = {cloneScalar(op)->getResult(0), {}, stride,
-                           *factor == 1 && (a.aligned || b.aligned)};
+  lanes[op.getResult()] = {
+      cloneScalar(op)->getResult(0), {}, stride, *factor == 1 && (a.aligned || b.aligned)};
   return true;
 }
 
@@ -216,9 +215,9 @@ bool LaneCloner::cloneAddress(LLVM::GEPOp op) {
     lanes[op.getResult()] = {cloneScalar(op)->getResult(0), {}, index.stride};
     return true;
   }
-  Value addresses = LLVM::GEPOp::create(
-      builder, op.getLoc(), laneType(op.getType()), op.getElemType(), get(op.getBase()).scalar,
-      ArrayRef<LLVM::GEPArg>{index.vector}, op.getNoWrapFlags());
+  Value addresses = LLVM::GEPOp::create(builder, op.getLoc(), laneType(op.getType()),
+                                        op.getElemType(), get(op.getBase()).scalar,
+                                        ArrayRef<LLVM::GEPArg>{index.vector}, op.getNoWrapFlags());
   bindVector(op.getResult(), addresses);
   return true;
 }
@@ -259,9 +258,9 @@ bool LaneCloner::cloneLoad(LLVM::LoadOp op) {
     parts.push_back(addressOfLane(builder, loc, address, element, lane));
   if (mask) {
     Value zero = arith::ConstantOp::create(builder, loc, builder.getZeroAttr(type));
-    bindVector(op.getResult(), LLVM::masked_gather::create(
-                                   builder, loc, type, lanesOf(loc, parts), mask, zero,
-                                   builder.getI32IntegerAttr(alignmentOf(element))));
+    bindVector(op.getResult(),
+               LLVM::masked_gather::create(builder, loc, type, lanesOf(loc, parts), mask, zero,
+                                           builder.getI32IntegerAttr(alignmentOf(element))));
     return true;
   }
   for (Value &part : parts)

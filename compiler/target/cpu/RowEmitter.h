@@ -7,8 +7,8 @@
 #ifndef MINIGPTC_COMPILER_TARGET_CPU_ROWEMITTER_H
 #define MINIGPTC_COMPILER_TARGET_CPU_ROWEMITTER_H
 
-#include "compiler/target/cpu/ElementEmitter.h"
 #include "compiler/conversion/GraphToLoops/RowPlan.h"
+#include "compiler/target/cpu/ElementEmitter.h"
 
 namespace minigptc::cpu {
 

@@ -92,8 +92,7 @@ bool LoopVectoriser::findCombiners() {
 scf::ForOp LoopVectoriser::buildVectorLoop(Value end) {
   SmallVector<Value> initial;
   for (Value value : loop.getInitArgs())
-    initial.push_back(
-        vector::BroadcastOp::create(builder, loc, laneType(value.getType()), value));
+    initial.push_back(vector::BroadcastOp::create(builder, loc, laneType(value.getType()), value));
   return scf::ForOp::create(builder, loc, loop.getLowerBound(), end, index(kLanes), initial);
 }
 

@@ -1,7 +1,7 @@
 //===- VectorLoopTest.cpp - which loops become vector code ----------------===//
-#include "compiler/target/cpu/VectorLoops.h"
 #include "compiler/target/cpu/KernelEmitter.h"
 #include "compiler/target/cpu/KernelLowering.h"
+#include "compiler/target/cpu/VectorLoops.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "test/compiler/target/cpu/KernelHarness.h"
 #include <catch2/catch.hpp>
@@ -74,8 +74,8 @@ TEST_CASE("heads that are merged and halves that are joined keep their blocks") 
     return %0)"));
   CHECK(heads.vectors == 2);
   CHECK(heads.scalars == 0);
-  Accesses halves = countAccesses(kernel("%a: tensor<8x16xf32>, %b: tensor<8x16xf32>",
-                                         "tensor<8x32xf32>", R"(
+  Accesses halves =
+      countAccesses(kernel("%a: tensor<8x16xf32>, %b: tensor<8x16xf32>", "tensor<8x32xf32>", R"(
     %0 = graph.concatenate %a, %b dim = 1 : (tensor<8x16xf32>, tensor<8x16xf32>) -> tensor<8x32xf32>
     return %0)"));
   CHECK(halves.vectors == 3);
