@@ -10,7 +10,7 @@
 
 namespace minigptc::runtime {
 
-/// FLOP/s of the device's GEMM on f32 matrices of 1024³: the best of 20 runs. Takes
+/// FLOP/s of the vendor's GEMM on f32 matrices of 1024³: the best of 20 runs. Takes
 /// about half a second on two cores.
 StatusOr<double> measureGemmPeak(Device &device);
 

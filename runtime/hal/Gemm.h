@@ -31,6 +31,8 @@ struct GemmProblem {
   std::vector<int64_t> batch;
   MatrixLayout lhs, rhs, out;
   double beta = 0;
+  /// By the vendor's library, as a yardstick, even where the driver has something faster.
+  bool reference = false;
 };
 
 } // namespace minigptc::runtime

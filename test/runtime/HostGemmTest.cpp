@@ -75,7 +75,7 @@ template <typename T> void check(GemmProblem p) {
   for (int threads : {1, 2, 5}) {
     ThreadPool pool(threads);
     std::vector<T> out = before;
-    REQUIRE(hostGemm(p, a.data(), b.data(), out.data(), pool).ok());
+    REQUIRE(HostGemm(pool).run(p, a.data(), b.data(), out.data()).ok());
     if (threads == 1)
       compareWithLoops(p, a, b, before, first = out);
     REQUIRE((out.empty() || std::memcmp(first.data(), out.data(), out.size() * sizeof(T)) == 0));
@@ -120,7 +120,7 @@ TEST_CASE("nothing to do, and nothing to add up") {
   GemmProblem integers = problemOf(2, 2, 2, {"NN", false, false, false}, 1);
   integers.dtype = i32;
   ThreadPool pool(1);
-  CHECK_FALSE(hostGemm(integers, nullptr, nullptr, nullptr, pool).ok());
+  CHECK_FALSE(HostGemm(pool).run(integers, nullptr, nullptr, nullptr).ok());
 }
 
 TEST_CASE("cuts depend on the shape and cover it") {
@@ -143,12 +143,12 @@ TEST_CASE("rows of a large product have the bits of a small product of them") {
   auto a = randomValues<float>(m * k, 1), b = randomValues<float>(k * n, 2);
   std::vector<float> whole(m * n), rows(part * n);
   ThreadPool pool(1);
-  REQUIRE(hostGemm(problemOf(m, n, k, {"NN", false, false, false}, 1), a.data(), b.data(),
-                   whole.data(), pool)
+  REQUIRE(HostGemm(pool).run(problemOf(m, n, k, {"NN", false, false, false}, 1), a.data(), b.data(),
+                   whole.data())
               .ok());
   for (int64_t row : {int64_t(0), int64_t(97), m - part}) {
     GemmProblem p = problemOf(part, n, k, {"NN", false, false, false}, 1);
-    REQUIRE(hostGemm(p, a.data() + row * k, b.data(), rows.data(), pool).ok());
+    REQUIRE(HostGemm(pool).run(p, a.data() + row * k, b.data(), rows.data()).ok());
     CHECK(std::memcmp(rows.data(), whole.data() + row * n, rows.size() * sizeof(float)) == 0);
   }
 }

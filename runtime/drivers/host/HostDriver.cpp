@@ -48,7 +48,7 @@ public:
 
 class HostQueue final : public Queue {
 public:
-  explicit HostQueue(ThreadPool &pool) : pool_(pool), scratch_(pool.threads()) {}
+  explicit HostQueue(ThreadPool &pool) : pool_(pool), gemm_(pool), scratch_(pool.threads()) {}
 
   Status launch(const Executable &executable, const Launch &launch) override {
     const auto &code = static_cast<const HostExecutable &>(executable);
@@ -66,7 +66,7 @@ public:
   }
 
   Status gemm(const GemmProblem &problem, const void *lhs, const void *rhs, void *out) override {
-    return hostGemm(problem, lhs, rhs, out, pool_);
+    return gemm_.run(problem, lhs, rhs, out);
   }
 
   Status copy(void *target, const void *source, uint64_t bytes) override {
@@ -105,6 +105,7 @@ private:
   }
 
   ThreadPool &pool_;
+  HostGemm gemm_;
   std::vector<std::shared_ptr<std::byte[]>> scratch_; // by worker
   uint64_t scratchBytes_ = 0;
 };

@@ -127,18 +127,26 @@ GemmCut cutGemm(int64_t m, int64_t n, int64_t k) {
   return cut;
 }
 
-Status hostGemm(const GemmProblem &problem, const void *lhs, const void *rhs, void *out,
-                ThreadPool &pool) {
+HostGemm::HostGemm(ThreadPool &pool, const GemmKernels *kernels) : pool_(pool) {
   initializeBlis();
-  if (problem.dtype == DType::f32)
-    multiply(problem, static_cast<const float *>(lhs), static_cast<const float *>(rhs),
-             static_cast<float *>(out), pool);
-  else if (problem.dtype == DType::f64)
-    multiply(problem, static_cast<const double *>(lhs), static_cast<const double *>(rhs),
-             static_cast<double *>(out), pool);
-  else
+  if (kernels)
+    packed_.emplace(pool, *kernels);
+}
+
+Status HostGemm::run(const GemmProblem &problem, const void *lhs, const void *rhs, void *out) {
+  if (problem.dtype == DType::f32) {
+    auto *a = static_cast<const float *>(lhs), *b = static_cast<const float *>(rhs);
+    auto *c = static_cast<float *>(out);
+    if (packed_ && !problem.reference)
+      return packed_->run(problem, a, b, c);
+    multiply(problem, a, b, c, pool_);
+    return {};
+  }
+  if (problem.dtype != DType::f64)
     return Status(StatusCode::invalidArgument, "the host multiplies f32 and f64 matrices, not " +
                                                    std::string(nameOf(problem.dtype)));
+  multiply(problem, static_cast<const double *>(lhs), static_cast<const double *>(rhs),
+           static_cast<double *>(out), pool_);
   return {};
 }
 

@@ -1,0 +1,47 @@
+//===- GemmKernels.h - the inner loops of matrix products -------*- C++ -*-===//
+//
+// Operands are packed into panels: `rows` rows of A (or `columns` columns of B), depth by
+// depth, each depth's elements together, the last panel filled up with zeros. A tile of
+// C is then one run through two panels:
+//
+//   A panel  a00 a10 … a50 | a01 a11 … a51 | …      B panel  b00 b01 … b0f | b10 b11 … b1f | …
+//
+// An element of C is one chain of fused multiply-adds over the depth, then one addition
+// to what C holds; it has the same bits in whatever tile of whatever block it lies.
+//
+//   const GemmKernels *kernels = findGemmKernels(); // null: this processor has none
+//   kernels->packRows(source, rowStride, columnStride, rows, depth, panels);
+//   kernels->multiply(m, n, depth, aPanels, bPanels, beta, c, rowStride, columnStride);
+//
+//===----------------------------------------------------------------------===//
+#ifndef MINIGPTC_RUNTIME_DRIVERS_HOST_GEMMKERNELS_H
+#define MINIGPTC_RUNTIME_DRIVERS_HOST_GEMMKERNELS_H
+
+#include <cstdint>
+
+namespace minigptc::runtime {
+
+/// Packs `lanes` rows or columns, whose elements of one depth are `laneStride` apart in
+/// the source and those of one lane `depthStride`.
+using PackPanels = void (*)(const float *source, int64_t laneStride, int64_t depthStride,
+                            int64_t lanes, int64_t depth, float *panels);
+
+struct GemmKernels {
+  const char *name; ///< of the instructions: "avx512"
+  int64_t rows, columns;
+  PackPanels packRows, packColumns;
+  /// C[m, n] = A · B + beta · C; C is not read if beta is 0.
+  void (*multiply)(int64_t m, int64_t n, int64_t depth, const float *a, const float *b, float beta,
+                   float *c, int64_t rowStride, int64_t columnStride);
+};
+
+/// The fastest for this processor, or null. MINIGPTC_GEMM in the environment may be
+/// "avx2", "avx512" or "blis" (which gives null); what the processor lacks is not taken.
+const GemmKernels *findGemmKernels();
+
+/// Those that this processor can run, for tests; ends with null.
+const GemmKernels *const *allGemmKernels();
+
+} // namespace minigptc::runtime
+
+#endif // MINIGPTC_RUNTIME_DRIVERS_HOST_GEMMKERNELS_H

@@ -1,0 +1,204 @@
+//===- GemmKernelsImpl.h - the inner loops, for any vector ------*- C++ -*-===//
+//
+// Included by one file for each instruction set, compiled with its flags. Everything is in
+// an unnamed namespace, and no header with inline functions is included: the linker must
+// not share code with files for other processors. A `Vec` gives:
+//
+//   using Type; static constexpr int64_t width;
+//   Type zero(), load(p), broadcast(p), fma(a, b, c); void store(p, v);
+//   Type loadFirst<N>(p); void storeFirst<N>(p, v);   // N ≤ width elements, no others touched
+//   void transpose(Type (&rows)[width]);
+//
+//===----------------------------------------------------------------------===//
+#ifndef MINIGPTC_RUNTIME_DRIVERS_HOST_GEMMKERNELSIMPL_H
+#define MINIGPTC_RUNTIME_DRIVERS_HOST_GEMMKERNELSIMPL_H
+
+#include "runtime/drivers/host/GemmKernels.h"
+
+namespace minigptc::runtime {
+namespace {
+
+#define MINIGPTC_INLINE inline __attribute__((always_inline))
+
+/// One tile: `Rows` rows and `Vectors` vectors of columns of C. The panels are of a whole
+/// tile's sizes, PanelRows and PanelVectors, of which it may use a part.
+template <typename Vec, int Rows, int Vectors, int PanelRows, int PanelVectors>
+__attribute__((noinline)) void multiplyTile(int64_t depth, const float *a, const float *b,
+                                            float beta, float *c, int64_t stride) {
+  typename Vec::Type sums[Rows][Vectors];
+#pragma clang loop unroll(full)
+  for (int i = 0; i < Rows; ++i) {
+    // The rows of C are far apart: they are called for before they are needed.
+#pragma clang loop unroll(full)
+    for (int v = 0; v < Vectors; ++v) {
+      __builtin_prefetch(c + i * stride + v * Vec::width, 1);
+      sums[i][v] = Vec::zero();
+    }
+  }
+#pragma clang loop unroll_count(2)
+  for (int64_t k = 0; k < depth; ++k) {
+    typename Vec::Type columns[Vectors];
+#pragma clang loop unroll(full)
+    for (int v = 0; v < Vectors; ++v)
+      columns[v] = Vec::load(b + v * Vec::width);
+#pragma clang loop unroll(full)
+    for (int i = 0; i < Rows; ++i) {
+      typename Vec::Type element = Vec::broadcast(a + i);
+#pragma clang loop unroll(full)
+      for (int v = 0; v < Vectors; ++v)
+        sums[i][v] = Vec::fma(element, columns[v], sums[i][v]);
+    }
+    a += PanelRows;
+    b += PanelVectors * Vec::width;
+  }
+  typename Vec::Type factor = Vec::broadcast(&beta);
+#pragma clang loop unroll(full)
+  for (int i = 0; i < Rows; ++i)
+#pragma clang loop unroll(full)
+    for (int v = 0; v < Vectors; ++v) {
+      float *place = c + i * stride + v * Vec::width;
+      Vec::store(place, beta == 0 ? sums[i][v] : Vec::fma(factor, Vec::load(place), sums[i][v]));
+    }
+}
+
+using Tile = void (*)(int64_t depth, const float *a, const float *b, float beta, float *c,
+                      int64_t stride);
+
+template <typename Vec, int PanelRows, int PanelVectors> struct Kernels {
+  static constexpr int64_t columns = PanelVectors * Vec::width;
+
+  /// tiles[r][v]: the tile of r + 1 rows and v + 1 vectors.
+  template <int Rows> static constexpr void fill(Tile (*tiles)[PanelVectors]) {
+    tiles[Rows - 1][0] = multiplyTile<Vec, Rows, 1, PanelRows, PanelVectors>;
+    if constexpr (PanelVectors > 1)
+      tiles[Rows - 1][PanelVectors - 1] =
+          multiplyTile<Vec, Rows, PanelVectors, PanelRows, PanelVectors>;
+    if constexpr (Rows > 1)
+      fill<Rows - 1>(tiles);
+  }
+  struct Table {
+    Tile tiles[PanelRows][PanelVectors] = {};
+    constexpr Table() { fill<PanelRows>(tiles); }
+  };
+  static constexpr Table table{};
+
+  static void multiply(int64_t m, int64_t n, int64_t depth, const float *a, const float *b,
+                       float beta, float *c, int64_t rowStride, int64_t columnStride) {
+    // A panel of B stays in the first cache while those of A pass by.
+    for (int64_t j = 0; j < n; j += columns) {
+      int64_t width = n - j < columns ? n - j : columns;
+      int vectors = width <= Vec::width ? 0 : PanelVectors - 1;
+      bool whole = columnStride == 1 && width == (vectors + 1) * Vec::width;
+      for (int64_t i = 0; i < m; i += PanelRows) {
+        int64_t height = m - i < PanelRows ? m - i : PanelRows;
+        Tile tile = table.tiles[height - 1][vectors];
+        float *place = c + i * rowStride + j * columnStride;
+        if (whole)
+          tile(depth, a + i * depth, b + j * depth, beta, place, rowStride);
+        else
+          multiplyAside(tile, depth, a + i * depth, b + j * depth, beta, place, rowStride,
+                        columnStride, height, width);
+      }
+    }
+  }
+
+  /// A tile that C has no room for, or whose columns do not lie side by side.
+  static __attribute__((noinline)) void multiplyAside(Tile tile, int64_t depth, const float *a,
+                                                      const float *b, float beta, float *c,
+                                                      int64_t rowStride, int64_t columnStride,
+                                                      int64_t height, int64_t width) {
+    alignas(64) float sums[PanelRows * columns];
+    tile(depth, a, b, 0, sums, columns);
+    for (int64_t i = 0; i < height; ++i)
+      for (int64_t j = 0; j < width; ++j) {
+        float &place = c[i * rowStride + j * columnStride], sum = sums[i * columns + j];
+        place = beta == 0 ? sum : __builtin_fmaf(beta, place, sum);
+      }
+  }
+
+  static void packRows(const float *source, int64_t laneStride, int64_t depthStride, int64_t lanes,
+                       int64_t depth, float *panels) {
+    pack<PanelRows>(source, laneStride, depthStride, lanes, depth, panels);
+  }
+  static void packColumns(const float *source, int64_t laneStride, int64_t depthStride,
+                          int64_t lanes, int64_t depth, float *panels) {
+    pack<columns>(source, laneStride, depthStride, lanes, depth, panels);
+  }
+
+private:
+  template <int64_t Width>
+  static MINIGPTC_INLINE void pack(const float *source, int64_t laneStride, int64_t depthStride,
+                                   int64_t lanes, int64_t depth, float *panels) {
+    for (int64_t l = 0; l < lanes; l += Width, source += Width * laneStride, panels += Width * depth)
+      if (lanes - l < Width)
+        packPartly<Width>(source, laneStride, depthStride, lanes - l, depth, panels);
+      else if (laneStride == 1)
+        copyPanel<Width>(source, depthStride, depth, panels);
+      else if (depthStride == 1)
+        transposePanel<Width>(source, laneStride, depth, panels);
+      else
+        packPartly<Width>(source, laneStride, depthStride, Width, depth, panels);
+  }
+
+  template <int64_t Width>
+  static void packPartly(const float *source, int64_t laneStride, int64_t depthStride,
+                         int64_t lanes, int64_t depth, float *panel) {
+    if (laneStride <= depthStride) {
+      for (int64_t k = 0; k < depth; ++k)
+        for (int64_t l = 0; l < Width; ++l)
+          panel[k * Width + l] = l < lanes ? source[l * laneStride + k * depthStride] : 0;
+      return;
+    }
+    for (int64_t l = 0; l < Width; ++l)
+      for (int64_t k = 0; k < depth; ++k)
+        panel[k * Width + l] = l < lanes ? source[l * laneStride + k * depthStride] : 0;
+  }
+
+  /// The lanes of each depth lie side by side already.
+  template <int64_t Width>
+  static void copyPanel(const float *source, int64_t depthStride, int64_t depth, float *panel) {
+    constexpr int64_t whole = Width / Vec::width * Vec::width, rest = Width - whole;
+    for (int64_t k = 0; k < depth; ++k, source += depthStride, panel += Width) {
+#pragma clang loop unroll(full)
+      for (int64_t l = 0; l < whole; l += Vec::width)
+        Vec::store(panel + l, Vec::load(source + l));
+      if constexpr (rest != 0)
+        Vec::template storeFirst<rest>(panel + whole, Vec::template loadFirst<rest>(source + whole));
+    }
+  }
+
+  /// The depths of each lane lie side by side.
+  template <int64_t Width>
+  static void transposePanel(const float *source, int64_t laneStride, int64_t depth, float *panel) {
+    constexpr int64_t whole = Width / Vec::width * Vec::width, rest = Width - whole;
+    int64_t k = 0;
+    for (; k + Vec::width <= depth; k += Vec::width) {
+#pragma clang loop unroll(full)
+      for (int64_t l = 0; l < whole; l += Vec::width)
+        transposeBlock<Vec::width, Width>(source + l * laneStride + k, laneStride,
+                                          panel + k * Width + l);
+      if constexpr (rest != 0)
+        transposeBlock<rest, Width>(source + whole * laneStride + k, laneStride,
+                                    panel + k * Width + whole);
+    }
+    packPartly<Width>(source + k, laneStride, 1, Width, depth - k, panel + k * Width);
+  }
+
+  template <int64_t Lanes, int64_t Width>
+  static MINIGPTC_INLINE void transposeBlock(const float *source, int64_t laneStride,
+                                             float *panel) {
+    typename Vec::Type rows[Vec::width];
+#pragma clang loop unroll(full)
+    for (int64_t l = 0; l < Vec::width; ++l)
+      rows[l] = l < Lanes ? Vec::load(source + l * laneStride) : Vec::zero();
+    Vec::transpose(rows);
+#pragma clang loop unroll(full)
+    for (int64_t k = 0; k < Vec::width; ++k)
+      Vec::template storeFirst<Lanes>(panel + k * Width, rows[k]);
+  }
+};
+
+} // namespace
+} // namespace minigptc::runtime
+
+#endif // MINIGPTC_RUNTIME_DRIVERS_HOST_GEMMKERNELSIMPL_H

@@ -1,0 +1,261 @@
+#include "runtime/drivers/host/PackedGemm.h"
+
+#include "runtime/base/Memory.h"
+
+#include <algorithm>
+#include <string>
+
+namespace minigptc::runtime {
+
+namespace {
+
+constexpr int64_t kDepth = 256; ///< of a block: a panel of B fills half the first cache
+
+/// What a task packs into its thread's scratch, a part of the second cache.
+constexpr int64_t kScratchRows = 252, kScratchColumns = 128;
+constexpr int64_t kScratch = kDepth * (kScratchRows + kScratchColumns);
+
+/// Elements packed ahead at once: they stay in the last cache.
+constexpr int64_t kAhead = 2 << 20;
+constexpr int64_t kMostLanesAhead = kAhead / kDepth;
+
+int64_t divideUp(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+/// The rows of A, or the columns of B.
+struct Side {
+  const float *data = nullptr;
+  int64_t lanes = 0, laneStride = 0, depthStride = 0;
+  int64_t panel = 1; ///< lanes of a panel
+  PackPanels pack = nullptr;
+
+  int64_t first = 0; ///< the number of its first lane in what it was cut from
+  /// Where the panels are, if packed ahead: depth block by depth block, each the panels of
+  /// `aheadLanes` lanes, whole panels.
+  const float *ahead = nullptr;
+  int64_t aheadLanes = 0;
+
+  int64_t panels() const { return divideUp(lanes, panel); }
+  Side slice(int64_t begin, int64_t size) const {
+    Side part = *this;
+    part.data += begin * laneStride;
+    part.lanes = std::min(size, lanes - begin);
+    part.first += begin;
+    return part;
+  }
+  /// The panels of the block of `depth` that starts at `begin`: packed now, unless they
+  /// are already.
+  const float *panelsOf(int64_t begin, int64_t depth, float *scratch) const {
+    if (ahead)
+      return ahead + begin * aheadLanes + first * depth;
+    pack(data + begin * depthStride, laneStride, depthStride, lanes, depth, scratch);
+    return scratch;
+  }
+};
+
+/// A side cut into blocks of whole panels: `large` ones for three quarters of it, then
+/// `small` ones, so that no thread has much left when the others are done.
+struct Blocks {
+  int64_t panel, panels, large, small, largeCount;
+  Blocks(const Side &side, int64_t largePanels, int64_t smallPanels)
+      : panel(side.panel), panels(side.panels()), large(largePanels), small(smallPanels),
+        largeCount(panels * 3 / 4 / large) {}
+  explicit Blocks(const Side &side) : Blocks(side, std::max<int64_t>(1, side.panels()), 1) {
+    largeCount = 1;
+  }
+  int64_t count() const {
+    return largeCount + std::max<int64_t>(0, divideUp(panels - largeCount * large, small));
+  }
+  Side operator()(const Side &side, int64_t block) const {
+    return block < largeCount
+               ? side.slice(block * large * panel, large * panel)
+               : side.slice((largeCount * large + (block - largeCount) * small) * panel,
+                            small * panel);
+  }
+};
+
+int64_t batchOffset(const std::vector<int64_t> &batch, const std::vector<int64_t> &strides,
+                    int64_t member) {
+  int64_t offset = 0;
+  for (size_t d = batch.size(); d-- > 0; member /= batch[d])
+    offset += member % batch[d] * strides[d];
+  return offset;
+}
+
+} // namespace
+
+/// A product, or a block of one.
+struct PackedProduct {
+  Side lhs, rhs;
+  int64_t depth = 0;
+  float *out = nullptr;
+  int64_t rowStride = 0, columnStride = 0;
+  float beta = 0;
+
+  PackedProduct block(const Side &rows, const Side &columns) const {
+    PackedProduct part = *this;
+    part.out += (rows.first - lhs.first) * rowStride +
+                (columns.first - rhs.first) * columnStride;
+    part.lhs = rows;
+    part.rhs = columns;
+    return part;
+  }
+  PackedProduct depthSlice(int64_t begin, int64_t size) const {
+    PackedProduct part = *this;
+    part.lhs.data += begin * lhs.depthStride;
+    part.rhs.data += begin * rhs.depthStride;
+    part.depth = std::min(size, depth - begin);
+    if (begin > 0)
+      part.beta = 1;
+    return part;
+  }
+};
+
+namespace {
+
+/// One member of the batch.
+PackedProduct productOf(const GemmProblem &p, const GemmKernels &kernels, const float *lhs,
+                        const float *rhs, float *out, int64_t member) {
+  lhs += batchOffset(p.batch, p.lhs.batchStrides, member);
+  rhs += batchOffset(p.batch, p.rhs.batchStrides, member);
+  out += batchOffset(p.batch, p.out.batchStrides, member);
+  PackedProduct product;
+  product.lhs = {lhs, p.m, p.lhs.rowStride, p.lhs.columnStride};
+  product.rhs = {rhs, p.n, p.rhs.columnStride, p.rhs.rowStride};
+  product.depth = p.k;
+  product.out = out;
+  product.rowStride = p.out.rowStride;
+  product.columnStride = p.out.columnStride;
+  product.beta = float(p.beta);
+  // Kernels write rows: where C's columns are together, we make the transposed product, of
+  // the same bits. So also for a single column.
+  if (p.n == 1 || (p.out.columnStride != 1 && p.out.rowStride == 1)) {
+    std::swap(product.lhs, product.rhs);
+    std::swap(product.rowStride, product.columnStride);
+  }
+  product.lhs.panel = kernels.rows;
+  product.lhs.pack = kernels.packRows;
+  product.rhs.panel = kernels.columns;
+  product.rhs.pack = kernels.packColumns;
+  return product;
+}
+
+/// Nanoseconds, roughly, on one thread.
+double cost(const PackedProduct &p) {
+  double lanes = double(p.lhs.lanes + p.rhs.lanes), depth = double(p.depth);
+  return double(p.lhs.lanes) * double(p.rhs.lanes) * depth / 100 + lanes * depth / 10;
+}
+
+} // namespace
+
+float *PackedGemm::shared() const { return reinterpret_cast<float *>(memory_.get()); }
+
+float *PackedGemm::scratch(int worker) const { return shared() + 2 * kAhead + worker * kScratch; }
+
+Status PackedGemm::run(const GemmProblem &problem, const float *lhs, const float *rhs, float *out) {
+  int64_t members = 1;
+  for (int64_t size : problem.batch)
+    members *= size;
+  if (members == 0 || problem.m == 0 || problem.n == 0)
+    return {};
+  if (!memory_) {
+    uint64_t bytes = uint64_t(2 * kAhead + pool_.threads() * kScratch) * sizeof(float);
+    if (!(memory_ = allocateAligned(bytes)))
+      return Status(StatusCode::resourceExhausted, "no memory for " + std::to_string(bytes) +
+                                                       " bytes of matrix panels");
+  }
+  constexpr double worthWaking = 10e3, worthPackingAhead = 1e6;
+  PackedProduct product = productOf(problem, kernels_, lhs, rhs, out, 0);
+  double nanoseconds = cost(product);
+  if (nanoseconds < (members == 1 ? worthWaking : worthPackingAhead)) {
+    int64_t rows = kScratchRows / product.lhs.panel;
+    Blocks blocks(product.lhs, rows, rows);
+    pool_.run(members * blocks.count(), [&](int64_t task, int worker) {
+      PackedProduct whole =
+          productOf(problem, kernels_, lhs, rhs, out, task / blocks.count());
+      multiplyBlock(whole.block(blocks(whole.lhs, task % blocks.count()), whole.rhs), worker);
+    });
+    return {};
+  }
+  for (int64_t member = 0; member < members; ++member)
+    runAhead(productOf(problem, kernels_, lhs, rhs, out, member));
+  return {};
+}
+
+void PackedGemm::runAhead(const PackedProduct &product) {
+  // The side that is packed ahead may be too long for the memory.
+  bool alongRows = product.lhs.lanes >= product.rhs.lanes;
+  const Side &ahead = alongRows ? product.rhs : product.lhs;
+  int64_t most = kMostLanesAhead / ahead.panel * ahead.panel;
+  for (int64_t lane = 0; lane < ahead.lanes; lane += most) {
+    Side part = ahead.slice(lane, most);
+    PackedProduct chunk =
+        alongRows ? product.block(product.lhs, part) : product.block(part, product.rhs);
+    int64_t depth = kAhead / (part.panels() * part.panel) / kDepth * kDepth;
+    for (int64_t begin = 0; begin < std::max<int64_t>(1, product.depth); begin += depth)
+      runChunk(chunk.depthSlice(begin, depth));
+  }
+}
+
+void PackedGemm::runChunk(const PackedProduct &product) {
+  constexpr int64_t few = 16;
+  PackedProduct p = product;
+  bool alongRows = p.lhs.lanes >= p.rhs.lanes;
+  bool both = p.lhs.panels() < 2 * few && p.rhs.panels() < few &&
+              std::max(p.lhs.panels() * p.lhs.panel, p.rhs.panels() * p.rhs.panel) * p.depth <=
+                  kAhead;
+  auto placeAhead = [](Side &side, float *memory) {
+    side.ahead = memory;
+    side.aheadLanes = side.panels() * side.panel;
+    side.first = 0;
+  };
+  if (!alongRows || both)
+    placeAhead(p.lhs, shared());
+  if (alongRows || both)
+    placeAhead(p.rhs, shared() + kAhead);
+  packAhead(p);
+  Blocks rows = both ? Blocks(p.lhs, 3, 3) : alongRows ? Blocks(p.lhs, 6, 2) : Blocks(p.lhs);
+  Blocks columns = both ? Blocks(p.rhs, 2, 2) : alongRows ? Blocks(p.rhs) : Blocks(p.rhs, 4, 1);
+  pool_.run(rows.count() * columns.count(), [&](int64_t task, int worker) {
+    multiplyBlock(p.block(rows(p.lhs, task % rows.count()), columns(p.rhs, task / rows.count())),
+                  worker);
+  });
+}
+
+void PackedGemm::packAhead(const PackedProduct &product) {
+  constexpr int64_t atOnce = 16 << 10;
+  auto packSide = [&](const Side &side) {
+    if (!side.ahead)
+      return;
+    int64_t panels = divideUp(atOnce, side.panel * kDepth);
+    Blocks groups(side, panels, panels);
+    pool_.run(groups.count() * divideUp(product.depth, kDepth), [&](int64_t task) {
+      Side group = groups(side, task % groups.count());
+      int64_t begin = task / groups.count() * kDepth;
+      int64_t depth = std::min(kDepth, product.depth - begin);
+      float *target =
+          const_cast<float *>(side.ahead) + begin * side.aheadLanes + group.first * depth;
+      side.pack(group.data + begin * side.depthStride, side.laneStride, side.depthStride,
+                group.lanes, depth, target);
+    });
+  };
+  packSide(product.lhs);
+  packSide(product.rhs);
+}
+
+void PackedGemm::multiplyBlock(const PackedProduct &p, int worker) const {
+  float *rowPanels = scratch(worker), *columnPanels = rowPanels + kDepth * kScratchRows;
+  int64_t columnsAtOnce = p.rhs.ahead ? p.rhs.lanes : kScratchColumns;
+  // A product of no depth is beta · C.
+  for (int64_t begin = 0; begin < std::max<int64_t>(1, p.depth); begin += kDepth) {
+    int64_t depth = std::min(kDepth, p.depth - begin);
+    const float *a = p.lhs.panelsOf(begin, depth, rowPanels);
+    for (int64_t column = 0; column < p.rhs.lanes; column += columnsAtOnce) {
+      Side columns = p.rhs.slice(column, columnsAtOnce);
+      kernels_.multiply(p.lhs.lanes, columns.lanes, depth, a,
+                        columns.panelsOf(begin, depth, columnPanels), begin == 0 ? p.beta : 1.f,
+                        p.out + column * p.columnStride, p.rowStride, p.columnStride);
+    }
+  }
+}
+
+} // namespace minigptc::runtime

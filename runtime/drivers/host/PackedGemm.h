@@ -1,0 +1,58 @@
+//===- PackedGemm.h - our own matrix products -------------------*- C++ -*-===//
+//
+// C = A · B + beta · C in f32, by packed panels (GemmKernels.h). Two ways, by shape:
+//
+//   ahead    all threads pack one operand (or both) into a shared block, then take tasks,
+//            blocks of C, from a counter; a task packs the other operand, depth by depth.
+//            The operand with fewer lanes is packed ahead, for it is read by every task.
+//   within   products too small for that, and members of batches: a task packs both.
+//
+// Depth is cut into blocks of 256, which one thread adds to C in order. So an element's
+// bits depend on its row of A, its column of B and nothing else: neither on the number of
+// threads nor on how M and N are cut.
+//
+//   PackedGemm gemm(pool, *findGemmKernels());
+//   gemm.run(problem, a, b, c);
+//
+//===----------------------------------------------------------------------===//
+#ifndef MINIGPTC_RUNTIME_DRIVERS_HOST_PACKEDGEMM_H
+#define MINIGPTC_RUNTIME_DRIVERS_HOST_PACKEDGEMM_H
+
+#include "minigptc/runtime/Status.h"
+#include "runtime/base/ThreadPool.h"
+#include "runtime/drivers/host/GemmKernels.h"
+#include "runtime/hal/Gemm.h"
+
+#include <cstddef>
+#include <memory>
+
+namespace minigptc::runtime {
+
+struct PackedProduct;
+
+/// Owns the memory for panels. It is taken at the first product and kept: as much as any
+/// product uses, some 16 MiB and half a MiB for each thread, of which small products touch
+/// little. One product at a time.
+class PackedGemm {
+public:
+  PackedGemm(ThreadPool &pool, const GemmKernels &kernels) : pool_(pool), kernels_(kernels) {}
+
+  /// See GemmProblem for what must hold; f32 only.
+  Status run(const GemmProblem &problem, const float *lhs, const float *rhs, float *out);
+
+private:
+  void runAhead(const PackedProduct &product);
+  void runChunk(const PackedProduct &product);
+  void packAhead(const PackedProduct &product);
+  void multiplyBlock(const PackedProduct &block, int worker) const;
+  float *shared() const;
+  float *scratch(int worker) const;
+
+  ThreadPool &pool_;
+  const GemmKernels &kernels_;
+  std::shared_ptr<std::byte[]> memory_;
+};
+
+} // namespace minigptc::runtime
+
+#endif // MINIGPTC_RUNTIME_DRIVERS_HOST_PACKEDGEMM_H
