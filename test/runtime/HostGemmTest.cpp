@@ -62,8 +62,16 @@ void compareWithLoops(const GemmProblem &p, const std::vector<T> &a, const std::
   CHECK(worst < (sizeof(T) == 4 ? 1e-6 : 1e-14) * (20 + double(p.k)));
 }
 
+/// BLIS, and our own kernels that this processor can run.
+std::vector<const GemmKernels *> allKernels() {
+  std::vector<const GemmKernels *> all = {nullptr};
+  for (const GemmKernels *const *kernels = allGemmKernels(); *kernels; ++kernels)
+    all.push_back(*kernels);
+  return all;
+}
+
 /// Equal to plain loops, and the same bits for 1, 2 and 5 threads.
-template <typename T> void check(GemmProblem p) {
+template <typename T> void check(GemmProblem p, const GemmKernels *kernels) {
   p.dtype = sizeof(T) == 4 ? f32 : f64;
   int64_t members = p.batch.empty() ? 1 : p.batch[0];
   auto a = randomValues<T>(size_t(members * p.m * p.k), 1),
@@ -75,10 +83,19 @@ template <typename T> void check(GemmProblem p) {
   for (int threads : {1, 2, 5}) {
     ThreadPool pool(threads);
     std::vector<T> out = before;
-    REQUIRE(HostGemm(pool).run(p, a.data(), b.data(), out.data()).ok());
+    REQUIRE(HostGemm(pool, kernels).run(p, a.data(), b.data(), out.data()).ok());
     if (threads == 1)
       compareWithLoops(p, a, b, before, first = out);
     REQUIRE((out.empty() || std::memcmp(first.data(), out.data(), out.size() * sizeof(T)) == 0));
+  }
+}
+
+template <typename T> void checkAll(const GemmProblem &p) {
+  for (const GemmKernels *kernels : allKernels()) {
+    INFO((kernels ? kernels->name : "BLIS") << " " << p.m << " x " << p.n << " x " << p.k);
+    check<T>(p, kernels);
+    if (sizeof(T) == 8)
+      break; // BLIS's in any case
   }
 }
 
@@ -95,16 +112,18 @@ TEST_CASE("products equal plain loops, with the same bits for any number of thre
                            {1, 7, 5},
                            {7, 1, 5},
                            {13, 9, 31},
+                           {31, 17, 257},
                            {200, 30, 300},
+                           {1, 300, 600},
                            {50, 400, 70},
                            {450, 449, 33}})
       for (int64_t batch : {1, 3})
         for (double beta : {0.0, 1.0, 0.5}) {
           GemmProblem p = problemOf(m, n, k, layout, batch);
           p.beta = beta;
-          check<float>(p);
+          checkAll<float>(p);
           if (m < 300)
-            check<double>(p);
+            checkAll<double>(p);
         }
   }
 }
@@ -114,9 +133,9 @@ TEST_CASE("nothing to do, and nothing to add up") {
     for (double beta : {0.0, 1.0}) {
       GemmProblem p = problemOf(m, n, k, {"NN", false, false, false}, 1);
       p.beta = beta;
-      check<float>(p);
+      checkAll<float>(p);
     }
-  check<float>(problemOf(5, 5, 5, {"NN", false, false, false}, 0));
+  checkAll<float>(problemOf(5, 5, 5, {"NN", false, false, false}, 0));
   GemmProblem integers = problemOf(2, 2, 2, {"NN", false, false, false}, 1);
   integers.dtype = i32;
   ThreadPool pool(1);
@@ -137,20 +156,67 @@ TEST_CASE("cuts depend on the shape and cover it") {
   CHECK(cutGemm(128, 512, 2048).size == 256);
 }
 
-TEST_CASE("rows of a large product have the bits of a small product of them") {
-  // BLIS takes another path for small products, unless told not to.
-  constexpr int64_t m = 600, n = 260, k = 300, part = 20;
+TEST_CASE("parts of a large product have the bits of a small product of them") {
+  // Small products take another path; and so would BLIS, unless told not to.
+  constexpr int64_t m = 600, n = 460, k = 600, part = 20;
   auto a = randomValues<float>(m * k, 1), b = randomValues<float>(k * n, 2);
-  std::vector<float> whole(m * n), rows(part * n);
   ThreadPool pool(1);
-  REQUIRE(HostGemm(pool).run(problemOf(m, n, k, {"NN", false, false, false}, 1), a.data(), b.data(),
-                   whole.data())
-              .ok());
-  for (int64_t row : {int64_t(0), int64_t(97), m - part}) {
-    GemmProblem p = problemOf(part, n, k, {"NN", false, false, false}, 1);
-    REQUIRE(HostGemm(pool).run(p, a.data() + row * k, b.data(), rows.data()).ok());
-    CHECK(std::memcmp(rows.data(), whole.data() + row * n, rows.size() * sizeof(float)) == 0);
+  for (const GemmKernels *kernels : allKernels()) {
+    INFO((kernels ? kernels->name : "BLIS"));
+    HostGemm gemm(pool, kernels);
+    std::vector<float> whole(m * n), rows(part * n), columns(m * part);
+    REQUIRE(gemm.run(problemOf(m, n, k, {"NN", false, false, false}, 1), a.data(), b.data(),
+                     whole.data())
+                .ok());
+    for (int64_t row : {int64_t(0), int64_t(97), m - part}) {
+      GemmProblem p = problemOf(part, n, k, {"NN", false, false, false}, 1);
+      REQUIRE(gemm.run(p, a.data() + row * k, b.data(), rows.data()).ok());
+      CHECK(std::memcmp(rows.data(), whole.data() + row * n, rows.size() * sizeof(float)) == 0);
+    }
+    for (int64_t column : {int64_t(0), int64_t(97), n - part}) {
+      GemmProblem p = problemOf(m, part, k, {"NN", false, false, false}, 1);
+      p.rhs.rowStride = n;
+      REQUIRE(gemm.run(p, a.data(), b.data() + column, columns.data()).ok());
+      bool same = true;
+      for (int64_t i = 0; i < m * part; ++i)
+        same &= columns[i] == whole[i / part * n + column + i % part];
+      CHECK(same);
+    }
   }
+}
+
+TEST_CASE("own products with little memory for panels: the same bits, in more pieces") {
+  constexpr int64_t m = 300, n = 290, k = 1100;
+  auto a = randomValues<float>(m * k, 1), b = randomValues<float>(k * m, 2);
+  ThreadPool pool(2);
+  for (const GemmKernels *const *kernels = allGemmKernels(); *kernels; ++kernels)
+    for (bool wide : {false, true}) { // either operand may be packed ahead
+      GemmProblem p = problemOf(wide ? n : m, wide ? m : n, k, {"NN", false, false, false}, 1);
+      p.beta = 1;
+      std::vector<float> first(m * n, 1), second = first;
+      REQUIRE(PackedGemm(pool, **kernels).run(p, a.data(), b.data(), first.data()).ok());
+      // Two pieces of the lanes, five of the depth.
+      PackedGemm little(pool, **kernels, 256 * 192);
+      REQUIRE(little.run(p, a.data(), b.data(), second.data()).ok());
+      CHECK(std::memcmp(first.data(), second.data(), first.size() * sizeof(float)) == 0);
+      // Room for twice the depth.
+      PackedGemm more(pool, **kernels, 512 * 320);
+      std::fill(second.begin(), second.end(), 1.f);
+      REQUIRE(more.run(p, a.data(), b.data(), second.data()).ok());
+      CHECK(std::memcmp(first.data(), second.data(), first.size() * sizeof(float)) == 0);
+    }
+}
+
+TEST_CASE("a processor with AVX2 runs our own kernels") {
+  const std::vector<std::string> &features = hostCpuFeatures();
+  auto has = [&](const char *name) {
+    return std::find(features.begin(), features.end(), name) != features.end();
+  };
+  if (!has("avx2") || !has("fma"))
+    return;
+  REQUIRE(findGemmKernels());
+  if (has("avx512f"))
+    CHECK(std::string(findGemmKernels()->name) == "avx512");
 }
 
 TEST_CASE("BLIS gives the same bits for cut products here") { CHECK(checkGemmSplits()); }

@@ -50,7 +50,7 @@ using Panels = Kernels<Avx2, 6, 2>;
 } // namespace
 
 extern const GemmKernels avx2GemmKernels;
-const GemmKernels avx2GemmKernels = {"avx2",          6, Panels::columns, Panels::packRows,
-                                     Panels::packColumns, Panels::multiply};
+const GemmKernels avx2GemmKernels = {
+    "avx2", 6, Panels::columns, Panels::packRows, Panels::packColumns, Panels::multiply};
 
 } // namespace minigptc::runtime

@@ -52,7 +52,7 @@ using Panels = Kernels<Avx512, 14, 2>;
 } // namespace
 
 extern const GemmKernels avx512GemmKernels;
-const GemmKernels avx512GemmKernels = {"avx512",          14, Panels::columns, Panels::packRows,
-                                       Panels::packColumns, Panels::multiply};
+const GemmKernels avx512GemmKernels = {
+    "avx512", 14, Panels::columns, Panels::packRows, Panels::packColumns, Panels::multiply};
 
 } // namespace minigptc::runtime

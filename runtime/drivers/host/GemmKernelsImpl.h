@@ -129,7 +129,8 @@ private:
   template <int64_t Width>
   static MINIGPTC_INLINE void pack(const float *source, int64_t laneStride, int64_t depthStride,
                                    int64_t lanes, int64_t depth, float *panels) {
-    for (int64_t l = 0; l < lanes; l += Width, source += Width * laneStride, panels += Width * depth)
+    for (int64_t l = 0; l < lanes;
+         l += Width, source += Width * laneStride, panels += Width * depth)
       if (lanes - l < Width)
         packPartly<Width>(source, laneStride, depthStride, lanes - l, depth, panels);
       else if (laneStride == 1)
@@ -163,7 +164,8 @@ private:
       for (int64_t l = 0; l < whole; l += Vec::width)
         Vec::store(panel + l, Vec::load(source + l));
       if constexpr (rest != 0)
-        Vec::template storeFirst<rest>(panel + whole, Vec::template loadFirst<rest>(source + whole));
+        Vec::template storeFirst<rest>(panel + whole,
+                                       Vec::template loadFirst<rest>(source + whole));
     }
   }
 

@@ -15,10 +15,6 @@ constexpr int64_t kDepth = 256; ///< of a block: a panel of B fills half the fir
 constexpr int64_t kScratchRows = 252, kScratchColumns = 128;
 constexpr int64_t kScratch = kDepth * (kScratchRows + kScratchColumns);
 
-/// Elements packed ahead at once: they stay in the last cache.
-constexpr int64_t kAhead = 2 << 20;
-constexpr int64_t kMostLanesAhead = kAhead / kDepth;
-
 int64_t divideUp(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 /// The rows of A, or the columns of B.
@@ -93,8 +89,7 @@ struct PackedProduct {
 
   PackedProduct block(const Side &rows, const Side &columns) const {
     PackedProduct part = *this;
-    part.out += (rows.first - lhs.first) * rowStride +
-                (columns.first - rhs.first) * columnStride;
+    part.out += (rows.first - lhs.first) * rowStride + (columns.first - rhs.first) * columnStride;
     part.lhs = rows;
     part.rhs = columns;
     return part;
@@ -149,7 +144,7 @@ double cost(const PackedProduct &p) {
 
 float *PackedGemm::shared() const { return reinterpret_cast<float *>(memory_.get()); }
 
-float *PackedGemm::scratch(int worker) const { return shared() + 2 * kAhead + worker * kScratch; }
+float *PackedGemm::scratch(int worker) const { return shared() + 2 * ahead_ + worker * kScratch; }
 
 Status PackedGemm::run(const GemmProblem &problem, const float *lhs, const float *rhs, float *out) {
   int64_t members = 1;
@@ -158,10 +153,10 @@ Status PackedGemm::run(const GemmProblem &problem, const float *lhs, const float
   if (members == 0 || problem.m == 0 || problem.n == 0)
     return {};
   if (!memory_) {
-    uint64_t bytes = uint64_t(2 * kAhead + pool_.threads() * kScratch) * sizeof(float);
+    uint64_t bytes = uint64_t(2 * ahead_ + pool_.threads() * kScratch) * sizeof(float);
     if (!(memory_ = allocateAligned(bytes)))
-      return Status(StatusCode::resourceExhausted, "no memory for " + std::to_string(bytes) +
-                                                       " bytes of matrix panels");
+      return Status(StatusCode::resourceExhausted,
+                    "no memory for " + std::to_string(bytes) + " bytes of matrix panels");
   }
   constexpr double worthWaking = 10e3, worthPackingAhead = 1e6;
   PackedProduct product = productOf(problem, kernels_, lhs, rhs, out, 0);
@@ -170,8 +165,7 @@ Status PackedGemm::run(const GemmProblem &problem, const float *lhs, const float
     int64_t rows = kScratchRows / product.lhs.panel;
     Blocks blocks(product.lhs, rows, rows);
     pool_.run(members * blocks.count(), [&](int64_t task, int worker) {
-      PackedProduct whole =
-          productOf(problem, kernels_, lhs, rhs, out, task / blocks.count());
+      PackedProduct whole = productOf(problem, kernels_, lhs, rhs, out, task / blocks.count());
       multiplyBlock(whole.block(blocks(whole.lhs, task % blocks.count()), whole.rhs), worker);
     });
     return {};
@@ -185,12 +179,12 @@ void PackedGemm::runAhead(const PackedProduct &product) {
   // The side that is packed ahead may be too long for the memory.
   bool alongRows = product.lhs.lanes >= product.rhs.lanes;
   const Side &ahead = alongRows ? product.rhs : product.lhs;
-  int64_t most = kMostLanesAhead / ahead.panel * ahead.panel;
+  int64_t most = ahead_ / kDepth / ahead.panel * ahead.panel;
   for (int64_t lane = 0; lane < ahead.lanes; lane += most) {
     Side part = ahead.slice(lane, most);
     PackedProduct chunk =
         alongRows ? product.block(product.lhs, part) : product.block(part, product.rhs);
-    int64_t depth = kAhead / (part.panels() * part.panel) / kDepth * kDepth;
+    int64_t depth = ahead_ / (part.panels() * part.panel) / kDepth * kDepth;
     for (int64_t begin = 0; begin < std::max<int64_t>(1, product.depth); begin += depth)
       runChunk(chunk.depthSlice(begin, depth));
   }
@@ -200,9 +194,9 @@ void PackedGemm::runChunk(const PackedProduct &product) {
   constexpr int64_t few = 16;
   PackedProduct p = product;
   bool alongRows = p.lhs.lanes >= p.rhs.lanes;
-  bool both = p.lhs.panels() < 2 * few && p.rhs.panels() < few &&
-              std::max(p.lhs.panels() * p.lhs.panel, p.rhs.panels() * p.rhs.panel) * p.depth <=
-                  kAhead;
+  bool both =
+      p.lhs.panels() < 2 * few && p.rhs.panels() < few &&
+      std::max(p.lhs.panels() * p.lhs.panel, p.rhs.panels() * p.rhs.panel) * p.depth <= ahead_;
   auto placeAhead = [](Side &side, float *memory) {
     side.ahead = memory;
     side.aheadLanes = side.panels() * side.panel;
@@ -211,7 +205,7 @@ void PackedGemm::runChunk(const PackedProduct &product) {
   if (!alongRows || both)
     placeAhead(p.lhs, shared());
   if (alongRows || both)
-    placeAhead(p.rhs, shared() + kAhead);
+    placeAhead(p.rhs, shared() + ahead_);
   packAhead(p);
   Blocks rows = both ? Blocks(p.lhs, 3, 3) : alongRows ? Blocks(p.lhs, 6, 2) : Blocks(p.lhs);
   Blocks columns = both ? Blocks(p.rhs, 2, 2) : alongRows ? Blocks(p.rhs) : Blocks(p.rhs, 4, 1);

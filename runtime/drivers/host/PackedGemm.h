@@ -35,7 +35,9 @@ struct PackedProduct;
 /// little. One product at a time.
 class PackedGemm {
 public:
-  PackedGemm(ThreadPool &pool, const GemmKernels &kernels) : pool_(pool), kernels_(kernels) {}
+  /// `ahead`: elements that are packed ahead at once, of each operand.
+  PackedGemm(ThreadPool &pool, const GemmKernels &kernels, int64_t ahead = 2 << 20)
+      : pool_(pool), kernels_(kernels), ahead_(ahead) {}
 
   /// See GemmProblem for what must hold; f32 only.
   Status run(const GemmProblem &problem, const float *lhs, const float *rhs, float *out);
@@ -50,6 +52,7 @@ private:
 
   ThreadPool &pool_;
   const GemmKernels &kernels_;
+  int64_t ahead_;
   std::shared_ptr<std::byte[]> memory_;
 };
 
