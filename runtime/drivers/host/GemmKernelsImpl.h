@@ -129,16 +129,26 @@ private:
   template <int64_t Width>
   static MINIGPTC_INLINE void pack(const float *source, int64_t laneStride, int64_t depthStride,
                                    int64_t lanes, int64_t depth, float *panels) {
-    for (int64_t l = 0; l < lanes;
-         l += Width, source += Width * laneStride, panels += Width * depth)
-      if (lanes - l < Width)
-        packPartly<Width>(source, laneStride, depthStride, lanes - l, depth, panels);
-      else if (laneStride == 1)
-        copyPanel<Width>(source, depthStride, depth, panels);
-      else if (depthStride == 1)
-        transposePanel<Width>(source, laneStride, depth, panels);
-      else
-        packPartly<Width>(source, laneStride, depthStride, Width, depth, panels);
+    int64_t whole = lanes / Width * Width;
+    if (laneStride == 1) {
+      // A few depths of all panels, then the next: so memory is read along its lines, and
+      // rows that lie 4 KiB apart do not drive each other out of the cache.
+      constexpr int64_t few = 8;
+      for (int64_t k = 0; k < depth; k += few)
+        for (int64_t l = 0; l < whole; l += Width)
+          copyPanel<Width>(source + k * depthStride + l, depthStride,
+                           depth - k < few ? depth - k : few, panels + l * depth + k * Width);
+    } else {
+      for (int64_t l = 0; l < whole; l += Width)
+        if (depthStride == 1)
+          transposePanel<Width>(source + l * laneStride, laneStride, depth, panels + l * depth);
+        else
+          packPartly<Width>(source + l * laneStride, laneStride, depthStride, Width, depth,
+                            panels + l * depth);
+    }
+    if (whole < lanes)
+      packPartly<Width>(source + whole * laneStride, laneStride, depthStride, lanes - whole, depth,
+                        panels + whole * depth);
   }
 
   template <int64_t Width>

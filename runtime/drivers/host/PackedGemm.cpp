@@ -175,28 +175,32 @@ Status PackedGemm::run(const GemmProblem &problem, const float *lhs, const float
   return {};
 }
 
+/// Few lanes and much depth, as in gradients of weights: both operands are packed ahead.
+static bool packsBoth(const PackedProduct &p) { return p.lhs.panels() < 32 && p.rhs.panels() < 16; }
+
 void PackedGemm::runAhead(const PackedProduct &product) {
-  // The side that is packed ahead may be too long for the memory.
-  bool alongRows = product.lhs.lanes >= product.rhs.lanes;
+  // Both operands packed should stay in the second cache; a longer one must fit in the memory.
+  constexpr int64_t secondCache = 256 << 10;
+  bool both = packsBoth(product), alongRows = product.lhs.lanes >= product.rhs.lanes;
   const Side &ahead = alongRows ? product.rhs : product.lhs;
   int64_t most = ahead_ / kDepth / ahead.panel * ahead.panel;
   for (int64_t lane = 0; lane < ahead.lanes; lane += most) {
     Side part = ahead.slice(lane, most);
     PackedProduct chunk =
         alongRows ? product.block(product.lhs, part) : product.block(part, product.rhs);
-    int64_t depth = ahead_ / (part.panels() * part.panel) / kDepth * kDepth;
+    int64_t room = both ? std::min(ahead_, secondCache) : ahead_;
+    int64_t lanes = both ? product.lhs.lanes + product.rhs.lanes : part.panels() * part.panel;
+    int64_t depth = std::max<int64_t>(1, room / lanes / kDepth) * kDepth;
     for (int64_t begin = 0; begin < std::max<int64_t>(1, product.depth); begin += depth)
       runChunk(chunk.depthSlice(begin, depth));
   }
 }
 
 void PackedGemm::runChunk(const PackedProduct &product) {
-  constexpr int64_t few = 16;
   PackedProduct p = product;
   bool alongRows = p.lhs.lanes >= p.rhs.lanes;
-  bool both =
-      p.lhs.panels() < 2 * few && p.rhs.panels() < few &&
-      std::max(p.lhs.panels() * p.lhs.panel, p.rhs.panels() * p.rhs.panel) * p.depth <= ahead_;
+  int64_t longer = std::max(p.lhs.panels() * p.lhs.panel, p.rhs.panels() * p.rhs.panel);
+  bool both = packsBoth(p) && longer * p.depth <= ahead_;
   auto placeAhead = [](Side &side, float *memory) {
     side.ahead = memory;
     side.aheadLanes = side.panels() * side.panel;
@@ -216,7 +220,7 @@ void PackedGemm::runChunk(const PackedProduct &product) {
 }
 
 void PackedGemm::packAhead(const PackedProduct &product) {
-  constexpr int64_t atOnce = 16 << 10;
+  constexpr int64_t atOnce = 32 << 10;
   auto packSide = [&](const Side &side) {
     if (!side.ahead)
       return;
