@@ -19,6 +19,12 @@ void pauseCpu() {
 #endif
 }
 
+int64_t nanosecondsNow() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(
+             std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
+
 /// Spins until `ready()` or the time is over; says which.
 template <typename Ready> bool spinUntil(int microseconds, Ready ready) {
   using Clock = std::chrono::steady_clock;
@@ -69,8 +75,12 @@ ThreadPool::~ThreadPool() {
 
 void ThreadPool::runErased(int64_t tasks, Function function, void *context) {
   if (tasks <= 1 || workers_.empty() || insideTask) {
+    ThreadLog *log = insideTask ? nullptr : log_;
+    int64_t start = log ? nanosecondsNow() : 0;
     for (int64_t task = 0; task < tasks; ++task)
       function(context, task, workerNumber);
+    if (log)
+      (*log)[0].push_back({start, nanosecondsNow(), tasks});
     return;
   }
   std::lock_guard lock(oneJob_);
@@ -94,8 +104,18 @@ void ThreadPool::runErased(int64_t tasks, Function function, void *context) {
 }
 
 void ThreadPool::work() {
-  for (int64_t task; (task = next_.fetch_add(1, std::memory_order_relaxed)) < tasks_;)
+  int64_t start = log_ ? nanosecondsNow() : 0, done = 0;
+  for (int64_t task; (task = next_.fetch_add(1, std::memory_order_relaxed)) < tasks_; ++done)
     function_(context_, task, workerNumber);
+  if (log_ && done > 0)
+    (*log_)[size_t(workerNumber)].push_back({start, nanosecondsNow(), done});
+}
+
+void ThreadPool::record(ThreadLog *log) {
+  std::lock_guard lock(oneJob_);
+  if (log)
+    log->resize(size_t(threads()));
+  log_ = log;
 }
 
 void ThreadPool::awaitChange(uint32_t seen) {

@@ -21,6 +21,13 @@
 
 namespace minigptc::runtime {
 
+/// A time, of the steady clock, during which a thread worked on the tasks of one `run`.
+struct BusySpan {
+  int64_t startNanoseconds = 0, endNanoseconds = 0, tasks = 0;
+};
+/// The spans of each thread, by its number; one thread writes to one of the lists.
+using ThreadLog = std::vector<std::vector<BusySpan>>;
+
 /// Owns `threads - 1` workers; the thread that calls `run` works too. Waiting workers
 /// spin for some microseconds, as long as the serial gap between two kernels, then
 /// sleep. Calls of `run` from several threads queue up; from within a task, the
@@ -52,6 +59,10 @@ public:
         const_cast<void *>(static_cast<const void *>(&body)));
   }
 
+  /// Notes when threads work, in `log`, which gets a list for each; null: no more. Without
+  /// a log this costs a test per thread and `run`. Not during a `run`.
+  void record(ThreadLog *log);
+
 private:
   using Function = void (*)(void *context, int64_t task, int worker);
 
@@ -66,6 +77,7 @@ private:
   Function function_ = nullptr;
   void *context_ = nullptr;
   int64_t tasks_ = 0;
+  ThreadLog *log_ = nullptr;
 
   alignas(64) std::atomic<int64_t> next_{0};        ///< the task to be picked up next
   alignas(64) std::atomic<uint32_t> generation_{0}; ///< changes with every job and at the end

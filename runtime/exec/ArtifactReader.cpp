@@ -47,6 +47,14 @@ std::string Program::placeOf(uint32_t location) const {
   return std::string(locations[location].file) + ":" + std::to_string(locations[location].line);
 }
 
+std::vector<std::string> Program::placesOf(uint32_t location) const {
+  std::vector<std::string> places;
+  for (; location < locations.size(); location = locations[location].caller)
+    if (std::string place = placeOf(location); places.empty() || places.back() != place)
+      places.push_back(std::move(place));
+  return places;
+}
+
 namespace {
 
 std::string_view viewOf(const flatbuffers::String *text) {

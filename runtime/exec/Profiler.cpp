@@ -3,46 +3,108 @@
 #include <chrono>
 
 namespace minigptc::runtime {
+namespace {
 
-static int64_t now() {
+int64_t now() {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(
              std::chrono::steady_clock::now().time_since_epoch())
       .count();
 }
 
+std::string list(const std::vector<TensorType> &types) {
+  std::string text;
+  for (const TensorType &type : types)
+    text += (text.empty() ? "" : ", ") + type.toString();
+  return text;
+}
+
+/// "64 x f32[128,256] x f32[256,64] -> f32[128,64], rhs transposed, added": a batch of 64.
+std::string shapesOf(const GemmProblem &p, int64_t members) {
+  auto matrix = [&](int64_t rows, int64_t columns) {
+    return TensorType{p.dtype, {rows, columns}}.toString();
+  };
+  std::string text = members == 1 ? "" : std::to_string(members) + " x ";
+  text += matrix(p.m, p.k) + " x " + matrix(p.k, p.n) + " -> " + matrix(p.m, p.n);
+  for (auto [layout, name] : {std::pair(&p.lhs, "lhs"), std::pair(&p.rhs, "rhs")})
+    if (layout->columnStride > layout->rowStride)
+      text += std::string(", ") + name + " transposed";
+  return text + (p.beta != 0 ? ", added" : "");
+}
+
+void describeGemm(const GemmInfo &gemm, InstructionInfo &info) {
+  const GemmProblem &p = gemm.problem;
+  int64_t members = 1;
+  for (int64_t size : p.batch)
+    members *= size;
+  info.name = std::to_string(p.m) + "x" + std::to_string(p.n) + "x" + std::to_string(p.k);
+  if (members != 1)
+    info.name = std::to_string(members) + " of " + info.name;
+  info.shapes = shapesOf(p, members);
+  info.flops = 2.0 * double(p.m) * double(p.n) * double(p.k) * double(members);
+  info.bytes = double(gemm.lhsBytes + gemm.rhsBytes + gemm.outBytes);
+}
+
+} // namespace
+
+std::string_view InstructionInfo::userPlace() const {
+  for (const std::string &place : places)
+    if (!place.starts_with("compiler/"))
+      return place;
+  return places.empty() ? std::string_view() : std::string_view(places.back());
+}
+
 Status Profiler::before(const BoundInstruction &) {
+  for (std::vector<BusySpan> &spans : threads_)
+    spans.clear();
   start_ = now();
   return {};
 }
 
 Status Profiler::after(const BoundInstruction &bound) {
-  InstructionEvent event;
-  event.startNanoseconds = start_;
-  event.endNanoseconds = now();
-  event.block = bound.block.name;
-  event.place = program_.placeOf(bound.instruction.location);
-  describe(bound.instruction, event);
-  callback_(event);
+  int64_t end = now();
+  spans_.clear();
+  for (size_t thread = 0; thread < threads_.size(); ++thread)
+    for (const BusySpan &span : threads_[thread])
+      spans_.push_back({int(thread), span.startNanoseconds, span.endNanoseconds});
+  const Instruction &instruction = bound.instruction;
+  bool copies = instruction.opcode == fb::Opcode::copy;
+  uint64_t copied = copies ? bound.block.operands[instruction.firstOperand].size : 0;
+  callback_({infoOf(instruction, copied), start_, end, spans_});
   return {};
 }
 
-void Profiler::describe(const Instruction &instruction, InstructionEvent &event) const {
-  event.kind = fb::EnumNameOpcode(instruction.opcode);
-  if (instruction.opcode == fb::Opcode::launch) {
+void Profiler::enter(const Instruction &) { callStarts_.push_back(now()); }
+
+void Profiler::leave(const Instruction &call) {
+  callback_({infoOf(call, 0), callStarts_.back(), now(), {}});
+  callStarts_.pop_back();
+}
+
+const InstructionInfo &Profiler::infoOf(const Instruction &instruction, uint64_t copiedBytes) {
+  auto [entry, isNew] = infos_.try_emplace(&instruction);
+  InstructionInfo &info = entry->second;
+  if (!isNew)
+    return info;
+  info.kind = fb::EnumNameOpcode(instruction.opcode);
+  info.places = program_.placesOf(instruction.location);
+  switch (instruction.opcode) {
+  case fb::Opcode::launch: {
     const KernelInfo &kernel = program_.kernels[instruction.target];
-    event.name = kernel.symbol;
-    event.flops = kernel.flops;
-    event.bytes = kernel.bytes;
-  } else if (instruction.opcode == fb::Opcode::scalars) {
-    event.name = program_.hostPrograms[instruction.target].name;
-  } else if (instruction.opcode == fb::Opcode::gemm) {
-    const GemmInfo &gemm = program_.gemms[instruction.target];
-    const GemmProblem &p = gemm.problem;
-    event.flops = 2.0 * double(p.m) * double(p.n) * double(p.k);
-    for (int64_t size : p.batch)
-      event.flops *= double(size);
-    event.bytes = double(gemm.lhsBytes + gemm.rhsBytes + gemm.outBytes);
+    info.name = kernel.symbol;
+    info.shapes = list(kernel.inputs) + " -> " + list(kernel.outputs);
+    info.flops = kernel.flops;
+    info.bytes = kernel.bytes;
+    break;
   }
+  case fb::Opcode::gemm: describeGemm(program_.gemms[instruction.target], info); break;
+  case fb::Opcode::call: info.name = program_.blocks[instruction.target].name; break;
+  case fb::Opcode::scalars: info.name = program_.hostPrograms[instruction.target].name; break;
+  case fb::Opcode::copy:
+    info.name = std::to_string(copiedBytes) + " bytes";
+    info.bytes = 2.0 * double(copiedBytes);
+    break;
+  }
+  return info;
 }
 
 } // namespace minigptc::runtime

@@ -119,6 +119,9 @@ struct Program {
   const Entry *findEntry(std::string_view name) const;
   /// "models/lm.cpp:42", or "" if there is none.
   std::string placeOf(uint32_t location) const;
+  /// The place, the place that it was called from, and so on; a line that calls
+  /// itself stands once.
+  std::vector<std::string> placesOf(uint32_t location) const;
 };
 
 } // namespace minigptc::runtime

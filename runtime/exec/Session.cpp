@@ -33,7 +33,8 @@ struct Session::Impl {
   std::vector<EntryInfo> entries; ///< as `program.entries`
   std::unique_ptr<Device> device;
   std::optional<Stepper> stepper; ///< uses the two above
-  std::function<void(const InstructionEvent &)> profile;
+  std::unique_ptr<Profiler> profiler; ///< made when it is first wanted
+  bool profiling = false;
 
   StatusOr<size_t> find(std::string_view name) const;
   /// Makes room for the outputs, donated inputs' first; `inputs` lose these.
@@ -171,10 +172,8 @@ StatusOr<std::vector<Array>> Session::run(std::string_view entry, std::vector<Ar
   StatusOr<size_t> number = impl_->find(entry);
   if (!number)
     return number.status();
-  if (!impl_->profile)
-    return impl_->run(*number, std::move(inputs), nullptr);
-  Profiler profiler(impl_->program, impl_->profile);
-  return impl_->run(*number, std::move(inputs), &profiler);
+  return impl_->run(*number, std::move(inputs),
+                    impl_->profiling ? impl_->profiler.get() : nullptr);
 }
 
 StatusOr<NonFiniteReport> Session::findNonFinite(std::string_view entry,
@@ -192,7 +191,11 @@ StatusOr<NonFiniteReport> Session::findNonFinite(std::string_view entry,
 }
 
 void Session::profile(std::function<void(const InstructionEvent &)> callback) {
-  impl_->profile = std::move(callback);
+  impl_->profiling = bool(callback);
+  if (impl_->profiling && !impl_->profiler)
+    impl_->profiler = std::make_unique<Profiler>(impl_->program);
+  if (impl_->profiler)
+    impl_->profiler->report(std::move(callback));
 }
 
 } // namespace minigptc::runtime

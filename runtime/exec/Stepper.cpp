@@ -42,8 +42,14 @@ StatusOr<Stepper> Stepper::create(const Program &program, Device &device) {
 
 Status Stepper::run(const Entry &entry, std::span<void *const> arguments,
                     const StepOptions &options) {
-  MINIGPTC_RETURN_IF_ERROR(
-      runBlock(program_->blocks[entry.block], arguments, arena_->data(), scratch_, options));
+  ThreadLog *log = options.observer ? options.observer->threadLog() : nullptr;
+  if (log)
+    queue_->recordThreads(log);
+  Status status =
+      runBlock(program_->blocks[entry.block], arguments, arena_->data(), scratch_, options);
+  if (log)
+    queue_->recordThreads(nullptr);
+  MINIGPTC_RETURN_IF_ERROR(status);
   return queue_->synchronize();
 }
 
@@ -72,8 +78,12 @@ Status Stepper::runBlock(const Block &block, std::span<void *const> arguments, s
         block, instruction,
         operands.subspan(instruction.firstOperand, instruction.numInputs + instruction.numOutputs)};
     if (instruction.opcode == fb::Opcode::call) {
+      if (options.observer)
+        options.observer->enter(instruction);
       MINIGPTC_RETURN_IF_ERROR(runBlock(program_->blocks[instruction.target], bound.operands,
                                         frame + instruction.frame, calleeScratch, options));
+      if (options.observer)
+        options.observer->leave(instruction);
       continue;
     }
     if (options.observer)

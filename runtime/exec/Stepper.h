@@ -26,10 +26,15 @@ struct BoundInstruction {
   std::span<void *const> outputs() const { return operands.subspan(instruction.numInputs); }
 };
 
-/// Sees every instruction but calls, whose insides it sees. A failed status ends the run.
+/// Sees every instruction, and calls from `enter` to `leave`, with what is inside in
+/// between. A failed status ends the run.
 class StepObserver {
 public:
   virtual ~StepObserver() = default;
+  /// Gets the times of the device's threads; null: they are not wanted.
+  virtual ThreadLog *threadLog() { return nullptr; }
+  virtual void enter(const Instruction &) {}
+  virtual void leave(const Instruction &) {}
   virtual Status before(const BoundInstruction &) { return {}; }
   /// The instruction's work is done.
   virtual Status after(const BoundInstruction &) { return {}; }

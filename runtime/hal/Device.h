@@ -19,6 +19,7 @@
 #define MINIGPTC_RUNTIME_HAL_DEVICE_H
 
 #include "minigptc/runtime/Status.h"
+#include "runtime/base/ThreadPool.h"
 #include "runtime/hal/Gemm.h"
 
 #include <cstddef>
@@ -75,6 +76,9 @@ public:
   /// What is submitted from now on starts after `event`, which may be another queue's.
   virtual Status waitFor(Event &event) = 0;
   virtual Status synchronize() = 0;
+  /// Notes in `log` when each of the device's threads works; null: no more. A device that
+  /// has no threads of its own notes nothing.
+  virtual void recordThreads(ThreadLog *log);
 };
 
 struct DeviceOptions {

@@ -10,6 +10,7 @@ Buffer::~Buffer() = default;
 Executable::~Executable() = default;
 Event::~Event() = default;
 Queue::~Queue() = default;
+void Queue::recordThreads(ThreadLog *) {}
 Device::~Device() = default;
 Driver::~Driver() = default;
 

@@ -162,21 +162,30 @@ TEST_CASE("the profile has an event per instruction, those of calls too") {
   std::vector<std::string> events;
   int64_t last = 0;
   session.profile([&](const InstructionEvent &event) {
-    events.push_back(std::string(event.kind) + (event.name.empty() ? "" : " ") +
-                     std::string(event.name));
-    CHECK(event.startNanoseconds >= last);
+    events.push_back(std::string(event.what.kind) + " " + event.what.name);
     CHECK(event.endNanoseconds >= event.startNanoseconds);
+    CHECK(event.endNanoseconds >= last);
+    // A call began before what was inside of it.
+    CHECK((event.startNanoseconds >= last) == (event.what.kind != "call"));
     last = event.endNanoseconds;
-    if (event.kind == "gemm")
-      CHECK(event.flops == 2 * 8 * 8 * 8);
+    if (event.what.kind == "gemm") {
+      CHECK(event.what.flops == 2 * 8 * 8 * 8);
+      CHECK(event.what.shapes == "f32[8,8] x f32[8,8] -> f32[8,8]");
+    }
+    CHECK(event.threads.empty() == (event.what.kind == "call" || event.what.kind == "scalars"));
+    for (const ThreadSpan &span : event.threads) {
+      CHECK(span.startNanoseconds >= event.startNanoseconds);
+      CHECK(span.endNanoseconds <= event.endNanoseconds);
+    }
   });
   REQUIRE(session.run("step", stepInputs()).ok());
-  CHECK(events == std::vector<std::string>{"scalars rate", "launch pick", "launch add", "copy",
-                                           "launch add", "copy", "launch add", "gemm",
-                                           "launch scale", "launch count"});
+  CHECK(events == std::vector<std::string>{"scalars rate", "launch pick", "launch add",
+                                           "copy 256 bytes", "call double", "launch add",
+                                           "copy 256 bytes", "call double", "launch add",
+                                           "gemm 8x8x8", "launch scale", "launch count"});
   session.profile({});
   REQUIRE(session.run("step", stepInputs()).ok());
-  CHECK(events.size() == 10);
+  CHECK(events.size() == 12);
 }
 
 TEST_CASE("an interruption ends what donates nothing, and only that") {

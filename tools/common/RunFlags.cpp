@@ -2,6 +2,8 @@
 #include "tools/common/RunFlags.h"
 
 #include "runtime/base/Suggest.h"
+#include "runtime/train/OutputFolder.h"
+#include "runtime/train/StepProfile.h"
 
 #include <cmath>
 #include <cstdio>
@@ -62,6 +64,10 @@ void RunFlags::addTo(CLI::App &app) {
       ->type_name("FILE");
   app.add_option("--peak-flops", peakFlops, "The device's peak in FLOP/s: metrics get `mfu`")
       ->type_name("F");
+  app.add_option(
+         "--profile", profile,
+         "Time every instruction of a few steps: a trace for Perfetto, and tables on stderr")
+      ->type_name("FILE");
   app.add_flag("--quiet", quiet, "Errors only");
 }
 
@@ -74,6 +80,8 @@ Status RunFlags::apply(RunConfig &config) const {
   }
   if (!(peakFlops >= 0))
     return usage("--peak-flops must be a positive number");
+  if (!profile.empty())
+    MINIGPTC_RETURN_IF_ERROR(runtime::checkWritable(profile));
   return Status::success();
 }
 
@@ -96,6 +104,20 @@ runtime::TrainingOptions RunFlags::trainingOptions(const RunConfig &config) cons
   options.dumpGrads = dumpGrads;
   options.peakFlops = peakFlops;
   return options;
+}
+
+runtime::StatusOr<runtime::TrainingResult>
+minigptc::runTraining(runtime::TrainingSession &training, runtime::Session &session,
+                      const std::string &profile, std::unique_ptr<runtime::TrainingLog> log) {
+  if (profile.empty()) {
+    runtime::SessionProgram program(session);
+    return training.run(program);
+  }
+  runtime::StepProfile program(session);
+  runtime::StatusOr<runtime::TrainingResult> result = training.run(program);
+  log.reset(); // Ends the live line.
+  Status written = writeProfile(program, profile);
+  return result && !written ? runtime::StatusOr<runtime::TrainingResult>(written) : result;
 }
 
 void minigptc::printResult(const runtime::TrainingResult &result, const std::string &outDir) {

@@ -27,11 +27,11 @@ struct DataFlags {
 };
 
 /// --steps, --out, --resume, --init-from, --save-weights, --dump-grads,
-/// --peak-flops, --quiet.
+/// --peak-flops, --profile, --quiet.
 struct RunFlags {
   DataFlags data;
   std::optional<int64_t> steps;
-  std::string out, initFrom, saveWeights, dumpGrads;
+  std::string out, initFrom, saveWeights, dumpGrads, profile;
   double peakFlops = 0;
   bool quiet = false;
 
@@ -48,6 +48,13 @@ private:
   CLI::Option *resume_ = nullptr;
   std::string resumeFrom_;
 };
+
+/// Trains and closes the log; with a file to profile to, writes that then, also for a run
+/// that fails or is interrupted.
+runtime::StatusOr<runtime::TrainingResult> runTraining(runtime::TrainingSession &training,
+                                                       runtime::Session &session,
+                                                       const std::string &profile,
+                                                       std::unique_ptr<runtime::TrainingLog> log);
 
 /// One line on stdout: what a run came to.
 void printResult(const runtime::TrainingResult &result, const std::string &outDir);

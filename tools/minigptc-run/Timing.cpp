@@ -1,6 +1,7 @@
 #include "tools/minigptc-run/Timing.h"
 
 #include "runtime/base/Cancellation.h"
+#include "runtime/train/StepProfile.h"
 #include "runtime/train/TrainStep.h"
 
 #include <algorithm>
@@ -10,10 +11,12 @@ namespace minigptc {
 
 using namespace runtime;
 
-Status timeSteps(Session &session, const RunConfig &config, int64_t steps) {
-  constexpr int64_t kWarmup = 2;
-  SessionProgram program(session);
-  StatusOr<TrainStep> step = TrainStep::bind(program);
+Status timeSteps(Session &session, const RunConfig &config, int64_t steps,
+                 const std::string &profile) {
+  SessionProgram plain(session);
+  StepProfile profiled(session);
+  int64_t warmup = profile.empty() ? 2 : int64_t(StepProfile::kWarmupSteps + StepProfile::kSteps);
+  StatusOr<TrainStep> step = TrainStep::bind(profile.empty() ? plain : profiled);
   if (!step)
     return step.status();
   RandomKey key = seedKey(config.training.seed);
@@ -23,7 +26,7 @@ Status timeSteps(Session &session, const RunConfig &config, int64_t steps) {
   BatchLoader batches(*tokens, {.seed = config.training.seed}, step->batchSize(),
                       step->contextLength());
   std::vector<double> seconds;
-  for (int64_t i = 0; i < steps + kWarmup && !cancellationRequested(); ++i) {
+  for (int64_t i = 0; i < steps + warmup && !cancellationRequested(); ++i) {
     StatusOr<Batch> batch = batches.batch(i * step->batchSize());
     if (!batch)
       return batch.status();
@@ -32,7 +35,7 @@ Status timeSteps(Session &session, const RunConfig &config, int64_t steps) {
     if (!outcome)
       return outcome.status();
     std::chrono::duration<double> taken = std::chrono::steady_clock::now() - begin;
-    if (i >= kWarmup)
+    if (i >= warmup)
       seconds.push_back(taken.count());
   }
   if (seconds.empty())
@@ -42,7 +45,7 @@ Status timeSteps(Session &session, const RunConfig &config, int64_t steps) {
   std::printf("%zu steps on %s: median %.4g ms, fastest %.4g ms, %.0f tokens/s\n", seconds.size(),
               session.deviceName().c_str(), median * 1e3, seconds.front() * 1e3,
               double(step->batchSize() * step->contextLength()) / median);
-  return Status::success();
+  return profile.empty() ? Status::success() : writeProfile(profiled, profile);
 }
 
 } // namespace minigptc

@@ -120,9 +120,8 @@ Status train(Session &session, const Flags &flags, const RunConfig &config) {
   StatusOr<TrainingSession> training = TrainingSession::prepare(config, options);
   if (!training)
     return training.status();
-  SessionProgram program(session);
-  StatusOr<TrainingResult> result = training->run(program);
-  log.reset(); // Ends the live line.
+  StatusOr<TrainingResult> result =
+      runTraining(*training, session, flags.run.profile, std::move(log));
   if (!result)
     return result.status();
   printResult(*result, options.outDir);
@@ -139,7 +138,7 @@ Status runArtifact(const Flags &flags) {
   RunConfig config = metadata->config;
   MINIGPTC_RETURN_IF_ERROR(flags.apply(config));
   if (flags.timedSteps)
-    return timeSteps(*session, config, *flags.timedSteps);
+    return timeSteps(*session, config, *flags.timedSteps, flags.run.profile);
   if (!flags.evaluated.empty())
     return evaluate(*session, flags, config, *metadata);
   return train(*session, flags, config);

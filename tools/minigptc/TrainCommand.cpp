@@ -69,9 +69,8 @@ Status train(TrainFlags &flags) {
 
   training->setCompileReport(report(loaded->stats));
   training->setGemmPeak([&] { return loaded->session.measureGemmPeak(); });
-  runtime::SessionProgram program(loaded->session);
-  runtime::StatusOr<runtime::TrainingResult> result = training->run(program);
-  log.reset(); // Ends the live line.
+  runtime::StatusOr<runtime::TrainingResult> result =
+      runTraining(*training, loaded->session, flags.run.profile, std::move(log));
   if (!result)
     return result.status();
   printResult(*result, options.outDir);

@@ -90,6 +90,7 @@ public:
   }
   Status waitFor(Event &event) override { return event.wait(); }
   Status synchronize() override { return {}; }
+  void recordThreads(ThreadLog *log) override { pool_.record(log); }
 
 private:
   /// Grows every thread's scratch memory to `bytes`.

@@ -44,14 +44,31 @@ struct NonFiniteReport {
   std::string place;       ///< FILE:LINE of the user's program
 };
 
+/// What an instruction of a program does.
+struct InstructionInfo {
+  std::string_view kind; ///< "launch", "gemm", "copy", "scalars", "call"
+  /// Of the kernel, scalar program or called block; a product's sizes: "512x64x128".
+  std::string name;
+  std::string shapes; ///< of what it reads and writes: "f32[8,64] -> f32[8]"
+  /// FILE:LINE, the place that called it, and so on. May be empty.
+  std::vector<std::string> places;
+  double flops = 0, bytes = 0; ///< what the work comes to; 0: not known
+
+  /// The innermost place that is not in the library's own layers; "" if there is none.
+  std::string_view userPlace() const;
+};
+
+/// A time during which one of the device's threads worked on an instruction.
+struct ThreadSpan {
+  int thread = 0;
+  int64_t startNanoseconds = 0, endNanoseconds = 0; ///< of the steady clock
+};
+
 /// An instruction that has run; see Session::profile.
 struct InstructionEvent {
-  std::string_view kind;                            ///< "launch", "gemm", "copy", "scalars"
-  std::string_view name;                            ///< of the kernel or scalar program; else empty
-  std::string_view block;                           ///< that it belongs to
-  std::string place;                                ///< FILE:LINE of the user's program
+  const InstructionInfo &what;                      ///< lives as long as the session
   int64_t startNanoseconds = 0, endNanoseconds = 0; ///< of the steady clock
-  double flops = 0, bytes = 0;                      ///< what the work comes to
+  std::span<const ThreadSpan> threads;              ///< none for calls
 };
 
 /// A loaded program. Movable; one thread at a time may call `run`.
@@ -91,8 +108,9 @@ public:
   /// it is reported only where there is neither NaN nor +inf.
   StatusOr<NonFiniteReport> findNonFinite(std::string_view entry, std::vector<Array> inputs);
 
-  /// Calls `callback` after each instruction of the runs to come; empty: no more. The
-  /// event's views hold during the callback.
+  /// Calls `callback` after each instruction of the runs to come, for a call after those
+  /// inside of it; empty: no more, and nothing is measured. An event holds during the
+  /// callback.
   void profile(std::function<void(const InstructionEvent &)> callback);
 
 private:

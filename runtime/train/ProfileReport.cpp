@@ -1,0 +1,160 @@
+// The tables of a StepProfile.
+#include "runtime/train/StepProfile.h"
+
+#include <algorithm>
+#include <cstdarg>
+#include <cstdio>
+#include <map>
+
+namespace minigptc::runtime {
+namespace {
+
+constexpr size_t kLines = 10;
+constexpr double kLeastShare = 0.001;
+
+/// What is summed up over the instructions of a line, or of a kernel.
+struct Sum {
+  int64_t calls = 0, products = 0;
+  double seconds = 0, busySeconds = 0, flops = 0, bytes = 0;
+  const InstructionInfo *what = nullptr; ///< the first
+
+  void add(const ProfiledInstruction &instruction) {
+    ++calls;
+    products += instruction.what->kind == "gemm";
+    seconds += instruction.seconds();
+    for (const ThreadSpan &span : instruction.threads)
+      busySeconds += double(span.endNanoseconds - span.startNanoseconds) * 1e-9;
+    flops += instruction.what->flops;
+    bytes += instruction.what->bytes;
+    if (!what)
+      what = instruction.what;
+  }
+};
+
+using Sums = std::vector<std::pair<std::string, Sum>>;
+
+/// Sums by a key of the instruction, the largest first.
+template <typename Key> Sums sumBy(std::span<const ProfiledStep> steps, Key key) {
+  std::map<std::string, Sum> sums;
+  for (const ProfiledStep &step : steps)
+    for (const ProfiledInstruction &instruction : step.instructions)
+      if (!instruction.isCall())
+        sums[key(*instruction.what)].add(instruction);
+  Sums sorted(sums.begin(), sums.end());
+  std::sort(sorted.begin(), sorted.end(), [](const auto &a, const auto &b) {
+    return std::pair(-a.second.seconds, a.first) < std::pair(-b.second.seconds, b.first);
+  });
+  return sorted;
+}
+
+__attribute__((format(printf, 1, 2))) std::string format(const char *pattern, ...) {
+  char text[512];
+  va_list arguments;
+  va_start(arguments, pattern);
+  std::vsnprintf(text, sizeof text, pattern, arguments);
+  va_end(arguments);
+  return text;
+}
+
+/// "  12.3", or blanks for what is not known.
+std::string rate(double amount, double seconds) {
+  return amount > 0 && seconds > 0 ? format("%8.1f", amount / seconds * 1e-9) : format("%8s", "");
+}
+
+class Report {
+public:
+  Report(std::span<const ProfiledStep> steps, int threads) : steps_(steps), threads_(threads) {
+    for (const ProfiledStep &step : steps) {
+      total_ += step.seconds();
+      for (const ProfiledInstruction &instruction : step.instructions)
+        if (!instruction.isCall()) {
+          ++instructions_;
+          inside_ += instruction.seconds();
+        }
+    }
+  }
+
+  std::string text() const { return summary() + lines() + instructions(); }
+
+private:
+  double perStep(double amount) const { return amount / double(steps_.size()); }
+  std::string timeAndShare(const Sum &sum) const {
+    return format("%10.3f %6.1f%%", perStep(sum.seconds) * 1e3, 100 * sum.seconds / total_);
+  }
+
+  std::string summary() const {
+    return format("profile of %zu steps: %.3f ms a step, %.0f instructions, %.1f %% of the time in "
+                  "them\n",
+                  steps_.size(), perStep(total_) * 1e3, perStep(double(instructions_)),
+                  100 * inside_ / total_);
+  }
+
+  std::string lines() const {
+    std::string text = "\nthe most expensive lines\n"
+                       "   ms/step   share  GFLOP/s    GB/s  line, and what it runs a step\n";
+    Sums sums = sumBy(steps_, lineOf);
+    for (const auto &[line, sum] : std::span(sums).first(std::min(kLines, sums.size())))
+      text += timeAndShare(sum) + " " + rate(sum.flops, sum.seconds) +
+              rate(sum.bytes, sum.seconds) +
+              format("  %s: %.0f products, %.0f others\n", line.c_str(),
+                     perStep(double(sum.products)), perStep(double(sum.calls - sum.products)));
+    return text;
+  }
+
+  std::string instructions() const {
+    std::string text = "\nkernels and matrix products; busy: how much of the threads' time\n"
+                       "   ms/step   share    calls  GFLOP/s    GB/s  busy  what\n";
+    Sum rest;
+    Sums sums = sumBy(steps_, [](const InstructionInfo &what) {
+      return std::string(what.kind) + " " + what.name +
+             (what.kind == "gemm" ? " " + what.shapes : "");
+    });
+    for (const auto &[key, sum] : sums) {
+      if (sum.seconds < kLeastShare * total_) {
+        rest.calls += sum.calls;
+        rest.seconds += sum.seconds;
+        continue;
+      }
+      text += timeAndShare(sum) + format(" %8.0f ", perStep(double(sum.calls))) +
+              rate(sum.flops, sum.seconds) + rate(sum.bytes, sum.seconds) +
+              format(" %4.0f%%  ", 100 * sum.busySeconds / (sum.seconds * threads_)) +
+              nameOf(*sum.what) + "\n";
+    }
+    if (rest.calls > 0)
+      text += timeAndShare(rest) + format(" %8.0f ", perStep(double(rest.calls))) +
+              format("%24smuch smaller ones\n", "");
+    Sum between;
+    between.seconds = total_ - inside_;
+    return text + timeAndShare(between) + format("%34sbetween instructions\n", "");
+  }
+
+  /// "model.cpp:12", "model.cpp:12 (compiler/nn/Layers.cpp:32)": the user's line, and where
+  /// in the library it led.
+  static std::string lineOf(const InstructionInfo &what) {
+    if (what.places.empty())
+      return "(no line)";
+    std::string line(what.userPlace());
+    return line == what.places[0] ? line : line + " (" + what.places[0] + ")";
+  }
+
+  /// A product by its shapes, anything else by its name and the user's line.
+  static std::string nameOf(const InstructionInfo &what) {
+    if (what.kind == "gemm")
+      return "gemm " + what.shapes;
+    std::string name = what.kind == "launch" ? what.name : std::string(what.kind) + " " + what.name;
+    return what.places.empty() ? name : name + "  " + std::string(what.userPlace());
+  }
+
+  std::span<const ProfiledStep> steps_;
+  int threads_;
+  int64_t instructions_ = 0;
+  double total_ = 0, inside_ = 0; ///< seconds of all steps; those within instructions
+};
+
+} // namespace
+
+std::string StepProfile::report() const {
+  return steps().empty() ? "" : Report(steps(), session_.threads()).text();
+}
+
+} // namespace minigptc::runtime

@@ -1,0 +1,138 @@
+#include "runtime/train/StepProfile.h"
+
+#include "runtime/base/File.h"
+#include "runtime/base/TraceFile.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+
+namespace minigptc::runtime {
+namespace {
+
+int64_t now() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(
+             std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
+
+constexpr int kStepTrack = 0, kFirstThreadTrack = 1;
+/// Shorter waits are the end of any parallel loop.
+constexpr int64_t kShortestWait = 1000;
+
+TraceSpan spanOf(const ProfiledInstruction &instruction) {
+  const InstructionInfo &what = *instruction.what;
+  TraceSpan span{.track = kStepTrack,
+                 .name = what.kind == "launch" || what.kind == "call"
+                             ? what.name
+                             : std::string(what.kind) + " " + what.name,
+                 .category = std::string(what.kind),
+                 .startNanoseconds = instruction.startNanoseconds,
+                 .endNanoseconds = instruction.endNanoseconds,
+                 .arguments = {}};
+  double seconds = std::max(instruction.seconds(), 1e-9);
+  if (!what.places.empty()) {
+    span.arguments.emplace_back("at", std::string(what.userPlace()));
+    span.arguments.emplace_back("lines", what.places);
+  }
+  if (!what.shapes.empty())
+    span.arguments.emplace_back("shapes", what.shapes);
+  if (what.bytes > 0) {
+    span.arguments.emplace_back("bytes", what.bytes);
+    span.arguments.emplace_back("GB/s", what.bytes / seconds * 1e-9);
+  }
+  if (what.flops > 0) {
+    span.arguments.emplace_back("FLOPs", what.flops);
+    span.arguments.emplace_back("GFLOP/s", what.flops / seconds * 1e-9);
+  }
+  return span;
+}
+
+/// What each thread did in an instruction, and that it waited for the others.
+void addThreads(TraceFile &trace, const ProfiledInstruction &instruction, size_t threads) {
+  std::vector<int64_t> ends(threads, instruction.startNanoseconds);
+  TraceSpan what = spanOf(instruction);
+  for (const ThreadSpan &span : instruction.threads) {
+    trace.add({.track = kFirstThreadTrack + span.thread,
+               .name = what.name,
+               .category = what.category,
+               .startNanoseconds = span.startNanoseconds,
+               .endNanoseconds = span.endNanoseconds,
+               .arguments = {}});
+    ends[size_t(span.thread)] = span.endNanoseconds;
+  }
+  if (instruction.threads.empty())
+    return; // the host worked, not the threads
+  for (size_t thread = 0; thread < threads; ++thread)
+    if (instruction.endNanoseconds - ends[thread] >= kShortestWait)
+      trace.add({.track = kFirstThreadTrack + int(thread),
+                 .name = "wait",
+                 .category = "wait",
+                 .startNanoseconds = ends[thread],
+                 .endNanoseconds = instruction.endNanoseconds,
+                 .arguments = {}});
+}
+
+} // namespace
+
+StatusOr<std::vector<Array>> StepProfile::run(std::string_view entry, std::vector<Array> inputs) {
+  if (entry != entry_ || steps_.size() >= kWarmupSteps + kSteps)
+    return SessionProgram::run(entry, std::move(inputs));
+  ProfiledStep &step = steps_.emplace_back();
+  step.instructions.reserve(steps_[0].instructions.size());
+  session_.profile([&step](const InstructionEvent &event) {
+    step.instructions.push_back({&event.what,
+                                 event.startNanoseconds,
+                                 event.endNanoseconds,
+                                 {event.threads.begin(), event.threads.end()}});
+  });
+  step.startNanoseconds = now();
+  StatusOr<std::vector<Array>> outputs = SessionProgram::run(entry, std::move(inputs));
+  step.endNanoseconds = now();
+  session_.profile({});
+  if (!outputs)
+    steps_.pop_back();
+  return outputs;
+}
+
+std::span<const ProfiledStep> StepProfile::steps() const {
+  std::span<const ProfiledStep> all(steps_);
+  return all.size() > kWarmupSteps ? all.subspan(kWarmupSteps) : all;
+}
+
+std::string StepProfile::trace() const {
+  if (steps().empty())
+    return "";
+  size_t threads = size_t(session_.threads());
+  TraceFile trace("minigptc on " + session_.deviceName());
+  trace.nameTrack(kStepTrack, entry_);
+  for (size_t thread = 0; thread < threads; ++thread)
+    trace.nameTrack(kFirstThreadTrack + int(thread), "thread " + std::to_string(thread));
+  for (const ProfiledStep &step : steps()) {
+    trace.add({.track = kStepTrack,
+               .name = entry_,
+               .category = "step",
+               .startNanoseconds = step.startNanoseconds,
+               .endNanoseconds = step.endNanoseconds,
+               .arguments = {}});
+    for (const ProfiledInstruction &instruction : step.instructions) {
+      trace.add(spanOf(instruction));
+      addThreads(trace, instruction, threads);
+    }
+  }
+  return trace.toJson();
+}
+
+Status writeProfile(const StepProfile &profile, const std::string &path) {
+  std::string trace = profile.trace();
+  if (trace.empty()) {
+    std::fprintf(stderr, "no step was run: '%s' is not written\n", path.c_str());
+    return Status::success();
+  }
+  MINIGPTC_RETURN_IF_ERROR(writeFileAtomically(path, std::string_view(trace)));
+  std::fprintf(stderr, "%s\n%s: the same as a timeline, for ui.perfetto.dev\n",
+               profile.report().c_str(), path.c_str());
+  return Status::success();
+}
+
+} // namespace minigptc::runtime
