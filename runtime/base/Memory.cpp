@@ -13,7 +13,7 @@ std::shared_ptr<std::byte[]> allocateAligned(uint64_t bytes) {
       4 * uint64_t(sysconf(_SC_PHYS_PAGES)) * uint64_t(sysconf(_SC_PAGESIZE));
   if (bytes > limit)
     return nullptr;
-  bool huge = bytes >= 2 * hugePage;
+  bool huge = bytes >= hugePage;
   void *block = nullptr;
   if (posix_memalign(&block, huge ? hugePage : 64, bytes ? bytes : 1) != 0)
     return nullptr;

@@ -13,7 +13,7 @@
 namespace minigptc::runtime {
 
 /// At least one byte, aligned to 64, contents undefined; null if memory is short.
-/// Blocks of several MiB are aligned to huge pages and ask for them: a train step
+/// Blocks of 2 MiB and more are aligned to huge pages and ask for them: a train step
 /// is some per cent faster on them.
 std::shared_ptr<std::byte[]> allocateAligned(uint64_t bytes);
 

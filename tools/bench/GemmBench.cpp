@@ -45,13 +45,28 @@ GemmProblem problemOf(const Case &c, int kind) {
   return {DType::f32, i, o, r, {}, xT, y, w, 0};
 }
 
+struct Line {
+  std::string name;
+  GemmProblem problem;
+  int count; ///< in one train step
+  double reference = 1e9, own = 1e9;
+
+  double flops() const {
+    double result = 2.0 * double(problem.m) * double(problem.n) * double(problem.k);
+    for (int64_t size : problem.batch)
+      result *= double(size);
+    return result;
+  }
+};
+
 struct Bench {
   Queue &queue;
   std::vector<std::byte *> operands;
+  int milliseconds = 300; ///< for each line
+  double peak = 0;        ///< FLOP/s
 
   /// Seconds of one product.
-  double time(const GemmProblem &problem) {
-    double flops = 2.0 * double(problem.m) * double(problem.n) * double(problem.k);
+  double time(const GemmProblem &problem, double flops) {
     int runs = int(std::clamp(2e8 / flops, 1.0, 2000.0));
     auto begin = std::chrono::steady_clock::now();
     for (int i = 0; i < runs; ++i)
@@ -61,26 +76,58 @@ struct Bench {
     return seconds.count() / runs;
   }
 
-  struct Times {
-    double peak = 1e9, reference = 1e9, own = 1e9;
-  };
-  /// The best of several, measured in turn: other programs and the clock disturb all alike.
-  Times measure(GemmProblem problem) {
+  /// The best of several, measured in turn: other programs disturb all alike.
+  void measure(Line &line) {
     MatrixLayout square{1024, 1, {}};
     GemmProblem cube{DType::f32, 1024, 1024, 1024, {}, square, square, square, 0, true};
-    GemmProblem reference = problem;
+    GemmProblem reference = line.problem;
     reference.reference = true;
-    Times best;
     auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(milliseconds);
     for (int run = 0; run < 5 || std::chrono::steady_clock::now() < end; ++run) {
-      best.peak = std::min(best.peak, time(cube));
-      best.reference = std::min(best.reference, time(reference));
-      best.own = std::min(best.own, time(problem));
+      peak = std::max(peak, 0x1p31 / time(cube, 0x1p31));
+      line.reference = std::min(line.reference, time(reference, line.flops()));
+      line.own = std::min(line.own, time(line.problem, line.flops()));
     }
-    return best;
   }
-  int milliseconds = 300;
+
+  /// Prints what was measured, and the sum over a train step's products.
+  void print(const std::vector<Line> &lines) const {
+    double ideal = 0, reference = 0, own = 0;
+    for (const Line &line : lines) {
+      const GemmProblem &p = line.problem;
+      double best = line.flops() / peak;
+      std::printf("%-16s %5lld x %5lld x %5lld  reference %.3f  own %.3f  %9.1f us\n",
+                  line.name.c_str(), (long long)p.m, (long long)p.n, (long long)p.k,
+                  best / line.reference, best / line.own, line.own * 1e6);
+      ideal += line.count * best;
+      reference += line.count * line.reference;
+      own += line.count * line.own;
+    }
+    if (ideal > 0)
+      std::printf("all, by time                            reference %.3f  own %.3f\n",
+                  ideal / reference, ideal / own);
+    std::printf("\n");
+  }
 };
+
+/// The products, a group for each model.
+std::vector<std::vector<Line>> allLines() {
+  std::vector<std::vector<Line>> groups;
+  for (const Case &c : kCases) {
+    if (&c == kCases || std::strcmp(c.model, (&c - 1)->model) != 0)
+      groups.emplace_back();
+    for (int kind = 0; kind < 3; ++kind)
+      groups.back().push_back(
+          {std::string(c.model) + "/" + c.layer + " " + kKinds[kind], problemOf(c, kind), c.count});
+  }
+  // q·kᵀ and p·v of 16 sequences of 128 and 8 heads of 32, as they lie in [B, T, H, D].
+  MatrixLayout row{256, 1, {128 * 256, 32}}, column{1, 256, {128 * 256, 32}};
+  MatrixLayout scores{128, 1, {8 * 128 * 128, 128 * 128}};
+  groups.push_back(
+      {{"heads q.kT", {DType::f32, 128, 128, 32, {16, 8}, row, column, scores, 0, false}, 1},
+       {"heads p.v", {DType::f32, 128, 32, 128, {16, 8}, scores, row, row, 0, false}, 1}});
+  return groups;
+}
 
 } // namespace
 
@@ -91,7 +138,10 @@ int main(int argc, char **argv) {
     return std::fprintf(stderr, "%s\n", device.status().message().c_str()), 1;
   std::vector<std::unique_ptr<Buffer>> buffers;
   auto queue = (*device)->createQueue();
+  std::string filter = argc > 2 ? argv[2] : "";
   Bench bench{**queue, {}};
+  if (argc > 3)
+    bench.milliseconds = std::atoi(argv[3]);
   for (int i = 0; i < 3; ++i) {
     std::vector<float> values(size_t(768) * 50257);
     for (size_t v = 0; v < values.size(); ++v)
@@ -100,31 +150,17 @@ int main(int argc, char **argv) {
     (void)(*device)->upload(buffers.back()->data(), std::as_bytes(std::span(values)));
     bench.operands.push_back(buffers.back()->data());
   }
-  if (argc > 3)
-    bench.milliseconds = std::atoi(argv[3]);
-  std::printf("%s\n", (*device)->info().name.c_str());
-  double ideal = 0, spent[2] = {0, 0};
-  for (const Case &c : kCases) {
-    std::string name = std::string(c.model) + "/" + c.layer;
-    for (int kind = 0; kind < 3 && name.find(argc > 2 ? argv[2] : "") != std::string::npos;
-         ++kind) {
-      double flops = 2.0 * double(c.rows) * double(c.in) * double(c.out);
-      Bench::Times times = bench.measure(problemOf(c, kind));
-      double peak = flops / (2.0 * (1 << 30)) * times.peak;
-      std::printf(
-          "%-14s %-2s %5lld x %5lld x %5lld  reference %.3f  own %.3f  %9.1f us  peak %4.0f\n",
-          name.c_str(), kKinds[kind], (long long)c.rows, (long long)c.in, (long long)c.out,
-          peak / times.reference, peak / times.own, times.own * 1e6, flops / peak / 1e9);
-      ideal += c.count * peak;
-      spent[0] += c.count * times.reference;
-      spent[1] += c.count * times.own;
-    }
-    if (&c + 1 == std::end(kCases) || std::strcmp(c.model, (&c + 1)->model) != 0) {
-      if (ideal > 0)
-        std::printf("%-14s all, by time            reference %.3f  own %.3f\n\n", c.model,
-                    ideal / spent[0], ideal / spent[1]);
-      ideal = spent[0] = spent[1] = 0;
-    }
+  std::vector<std::vector<Line>> groups = allLines();
+  for (std::vector<Line> &lines : groups) {
+    std::erase_if(lines,
+                  [&](const Line &line) { return line.name.find(filter) == line.name.npos; });
+    for (Line &line : lines)
+      bench.measure(line);
   }
+  std::printf("%s: 1024^3 by the reference library %.0f GFLOP/s\n\n",
+              (*device)->info().name.c_str(), bench.peak / 1e9);
+  for (const std::vector<Line> &lines : groups)
+    if (!lines.empty())
+      bench.print(lines);
   return 0;
 }

@@ -11,7 +11,7 @@
 //
 //   const GemmKernels *kernels = findGemmKernels(); // null: this processor has none
 //   kernels->packRows(source, rowStride, columnStride, rows, depth, panels);
-//   kernels->multiply(m, n, depth, aPanels, bPanels, beta, c, rowStride, columnStride);
+//   kernels->multiply(m, n, depth, aPanels, bPanels, beta, c, rowStride, columnStride, {});
 //
 //===----------------------------------------------------------------------===//
 #ifndef MINIGPTC_RUNTIME_DRIVERS_HOST_GEMMKERNELS_H
@@ -26,13 +26,20 @@ namespace minigptc::runtime {
 using PackPanels = void (*)(const float *source, int64_t laneStride, int64_t depthStride,
                             int64_t lanes, int64_t depth, float *panels);
 
+/// Memory that will be read next: `rows` rows of `length` floats.
+struct GemmPrefetch {
+  const float *data = nullptr;
+  int64_t rows = 0, stride = 0, length = 0;
+};
+
 struct GemmKernels {
   const char *name; ///< of the instructions: "avx512"
   int64_t rows, columns;
   PackPanels packRows, packColumns;
-  /// C[m, n] = A · B + beta · C; C is not read if beta is 0.
+  /// C[m, n] = A · B + beta · C; C is not read if beta is 0. Meanwhile `next` comes into the
+  /// second cache: else packing it would wait for memory, which now has nothing to do.
   void (*multiply)(int64_t m, int64_t n, int64_t depth, const float *a, const float *b, float beta,
-                   float *c, int64_t rowStride, int64_t columnStride);
+                   float *c, int64_t rowStride, int64_t columnStride, const GemmPrefetch &next);
 };
 
 /// The fastest for this processor, or null. MINIGPTC_GEMM in the environment may be

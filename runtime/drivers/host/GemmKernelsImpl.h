@@ -18,6 +18,28 @@
 namespace minigptc::runtime {
 namespace {
 
+constexpr int64_t kLine = 16; ///< floats of a cache line
+
+/// Calls for some memory, evenly over a number of steps.
+class Prefetcher {
+public:
+  Prefetcher(const GemmPrefetch &what, int64_t steps) : what_(what) {
+    linesOfRow_ = (what.length + kLine - 1) / kLine;
+    perStep_ = (what.rows * linesOfRow_ + steps - 1) / steps;
+  }
+  void step() {
+    for (int64_t i = 0; i < perStep_ && row_ < what_.rows; ++i) {
+      __builtin_prefetch(what_.data + row_ * what_.stride + line_ * kLine, 0, 2);
+      if (++line_ == linesOfRow_)
+        line_ = 0, ++row_;
+    }
+  }
+
+private:
+  GemmPrefetch what_;
+  int64_t linesOfRow_, perStep_, row_ = 0, line_ = 0;
+};
+
 #define MINIGPTC_INLINE inline __attribute__((always_inline))
 
 /// One tile: `Rows` rows and `Vectors` vectors of columns of C. The panels are of a whole
@@ -83,7 +105,9 @@ template <typename Vec, int PanelRows, int PanelVectors> struct Kernels {
   static constexpr Table table{};
 
   static void multiply(int64_t m, int64_t n, int64_t depth, const float *a, const float *b,
-                       float beta, float *c, int64_t rowStride, int64_t columnStride) {
+                       float beta, float *c, int64_t rowStride, int64_t columnStride,
+                       const GemmPrefetch &next) {
+    Prefetcher prefetcher(next, (m + PanelRows - 1) / PanelRows * ((n + columns - 1) / columns));
     // A panel of B stays in the first cache while those of A pass by.
     for (int64_t j = 0; j < n; j += columns) {
       int64_t width = n - j < columns ? n - j : columns;
@@ -91,6 +115,7 @@ template <typename Vec, int PanelRows, int PanelVectors> struct Kernels {
       bool whole = columnStride == 1 && width == (vectors + 1) * Vec::width;
       for (int64_t i = 0; i < m; i += PanelRows) {
         int64_t height = m - i < PanelRows ? m - i : PanelRows;
+        prefetcher.step();
         Tile tile = table.tiles[height - 1][vectors];
         float *place = c + i * rowStride + j * columnStride;
         if (whole)

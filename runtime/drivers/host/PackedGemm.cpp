@@ -38,6 +38,13 @@ struct Side {
     part.first += begin;
     return part;
   }
+  /// What `panelsOf` will read.
+  GemmPrefetch sourceOf(int64_t begin, int64_t depth) const {
+    const float *source = data + begin * depthStride;
+    if (laneStride == 1)
+      return {source, depth, depthStride, lanes};
+    return {source, lanes, laneStride, depthStride == 1 ? depth : 0};
+  }
   /// The panels of the block of `depth` that starts at `begin`: packed now, unless they
   /// are already.
   const float *panelsOf(int64_t begin, int64_t depth, float *scratch) const {
@@ -243,15 +250,24 @@ void PackedGemm::packAhead(const PackedProduct &product) {
 void PackedGemm::multiplyBlock(const PackedProduct &p, int worker) const {
   float *rowPanels = scratch(worker), *columnPanels = rowPanels + kDepth * kScratchRows;
   int64_t columnsAtOnce = p.rhs.ahead ? p.rhs.lanes : kScratchColumns;
+  auto depthFrom = [&](int64_t begin) { return std::min(kDepth, p.depth - begin); };
   // A product of no depth is beta · C.
   for (int64_t begin = 0; begin < std::max<int64_t>(1, p.depth); begin += kDepth) {
-    int64_t depth = std::min(kDepth, p.depth - begin);
+    int64_t depth = depthFrom(begin), end = begin + depth;
     const float *a = p.lhs.panelsOf(begin, depth, rowPanels);
     for (int64_t column = 0; column < p.rhs.lanes; column += columnsAtOnce) {
       Side columns = p.rhs.slice(column, columnsAtOnce);
-      kernels_.multiply(p.lhs.lanes, columns.lanes, depth, a,
-                        columns.panelsOf(begin, depth, columnPanels), begin == 0 ? p.beta : 1.f,
-                        p.out + column * p.columnStride, p.rowStride, p.columnStride);
+      const float *b = columns.panelsOf(begin, depth, columnPanels);
+      // What is packed next: more columns, or one of the operands of the next depth.
+      GemmPrefetch next;
+      if (int64_t other = column + columnsAtOnce; other < p.rhs.lanes)
+        next = p.rhs.slice(other, columnsAtOnce).sourceOf(begin, depth);
+      else if (end < p.depth && !p.rhs.ahead)
+        next = p.rhs.slice(0, columnsAtOnce).sourceOf(end, depthFrom(end));
+      else if (end < p.depth && !p.lhs.ahead)
+        next = p.lhs.sourceOf(end, depthFrom(end));
+      kernels_.multiply(p.lhs.lanes, columns.lanes, depth, a, b, begin == 0 ? p.beta : 1.f,
+                        p.out + column * p.columnStride, p.rowStride, p.columnStride, next);
     }
   }
 }
