@@ -18,6 +18,11 @@ void BuildFlags::addTo(CLI::App &app) {
   app.add_option("--threads", threads, "Threads to compile and run with (default: all cores)")
       ->type_name("N");
   app.add_option("--target", target, "cpu")->type_name("TARGET")->capture_default_str();
+  app.add_option("--cpu", cpu,
+                 "native (vectors of this machine) or baseline (AVX2 and FMA: runs on "
+                 "other machines, too)")
+      ->type_name("LEVEL")
+      ->capture_default_str();
   app.add_flag("--timing", timing, "Report the time of each pass and kernel on stderr");
   app.add_flag("--no-cache", noCache, "Compile every kernel anew");
   app.add_flag("--verify-each", verifyEach, "Verify the IR after each pass");
@@ -25,6 +30,7 @@ void BuildFlags::addTo(CLI::App &app) {
 
 CompileOptions BuildFlags::options() const {
   return {.target = target,
+          .cpu = cpu,
           .threads = threads,
           .verifyEach = verifyEach,
           .useCache = !noCache,
@@ -38,6 +44,9 @@ Status BuildFlags::check() const {
   if (target != "cpu")
     return Status(StatusCode::invalidArgument, "this build has no target '" + target + "'")
         .withHelp("targets: cpu");
+  if (cpu != "native" && cpu != "baseline")
+    return Status(StatusCode::invalidArgument,
+                  "--cpu must be native or baseline, not '" + cpu + "'");
   return Status::success();
 }
 

@@ -19,15 +19,15 @@
 
 namespace minigptc {
 
-/// --threads, --target, --timing: how to compile and run.
+/// --threads, --target, --cpu, --timing: how to compile and run.
 struct BuildFlags {
   int threads = 0;
-  std::string target = "cpu";
+  std::string target = "cpu", cpu = "native";
   bool timing = false, noCache = false, verifyEach = false;
 
   void addTo(CLI::App &app);
   CompileOptions options() const;
-  /// A wrong --threads or --target: to be refused before anything is done.
+  /// A wrong --threads, --target or --cpu: to be refused before anything is done.
   runtime::Status check() const;
 };
 

@@ -4,7 +4,7 @@
 // runtime/exec/Artifact.fbs), one table per method. Order is the module's, so the
 // bytes are a function of the module and the code.
 //
-//   ArtifactBuilder builder(module);
+//   ArtifactBuilder builder(module, isa);
 //   if (failed(builder.collect())) …           // kernels, blocks, host programs
 //   auto objects = compileKernels(builder.getKernels(), …);
 //   std::vector<std::byte> file = builder.finish(code);
@@ -13,6 +13,7 @@
 #ifndef MINIGPTC_COMPILER_TARGET_CPU_ARTIFACTBUILDER_H
 #define MINIGPTC_COMPILER_TARGET_CPU_ARTIFACTBUILDER_H
 
+#include "compiler/target/cpu/Isa.h"
 #include "compiler/target/cpu/Locations.h"
 #include "dialects/exec/IR/Exec.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -24,7 +25,7 @@ namespace minigptc::cpu {
 
 class ArtifactBuilder {
 public:
-  explicit ArtifactBuilder(mlir::ModuleOp module) : module(module) {}
+  ArtifactBuilder(mlir::ModuleOp module, const Isa &isa) : module(module), isa(isa) {}
 
   /// Numbers what the blocks use and builds their instructions. Diagnostics on
   /// failure (an unknown symbol, a host function that cannot be evaluated).
@@ -63,6 +64,7 @@ private:
   Offset<fb::MemoryReport> writeMemoryReport(exec::BlockOp block);
 
   mlir::ModuleOp module;
+  const Isa &isa;
   flatbuffers::FlatBufferBuilder builder;
   LocationTable locations;
   llvm::SmallVector<mlir::func::FuncOp> kernels;

@@ -3,7 +3,6 @@
 #include "compiler/target/cpu/ArtifactBuilder.h"
 #include "compiler/target/cpu/ArtifactTypes.h"
 #include "compiler/target/cpu/KernelPlan.h"
-#include "compiler/target/cpu/MachineCode.h"
 #include "dialects/graph/IR/Graph.h"
 #include "llvm/Config/llvm-config.h"
 
@@ -90,9 +89,9 @@ std::vector<std::byte> ArtifactBuilder::finish(std::span<const std::byte> code) 
     memory.push_back(writeMemoryReport(block));
   }
   std::vector<flatbuffers::Offset<flatbuffers::String>> features;
-  for (const std::string &feature : CpuTarget::features())
+  for (const std::string &feature : isa.features)
     features.push_back(builder.CreateString(feature));
-  auto target = fb::CreateTarget(builder, builder.CreateString(CpuTarget::artifactTriple),
+  auto target = fb::CreateTarget(builder, builder.CreateString(Isa::artifactTriple),
                                  builder.CreateVector(features));
   auto metadata = module->getAttrOfType<StringAttr>(graph::attr::kMetadata);
   auto compiler = builder.CreateString("minigptc " MINIGPTC_VERSION ", LLVM " LLVM_VERSION_STRING);

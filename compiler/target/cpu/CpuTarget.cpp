@@ -12,11 +12,15 @@ using namespace minigptc;
 FailureOr<std::vector<std::byte>>
 minigptc::cpu::emitArtifact(ModuleOp module, const CompileOptions &options, CompileStats &stats) {
   auto start = std::chrono::steady_clock::now();
-  ArtifactBuilder builder(module);
+  const Isa *isa = Isa::named(options.cpu);
+  if (!isa)
+    return module.emitError("there is no code for cpu '")
+           << options.cpu << "'; it is native or baseline";
+  ArtifactBuilder builder(module, *isa);
   if (failed(builder.collect()))
     return failure();
   FailureOr<std::vector<std::string>> objects =
-      compileKernels(builder.getKernels(), options, stats);
+      compileKernels(builder.getKernels(), *isa, options, stats);
   if (failed(objects))
     return failure();
   std::vector<std::byte> code;

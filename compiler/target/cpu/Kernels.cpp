@@ -47,13 +47,13 @@ static void compileJob(MachineCode &generator, Job &job) {
 }
 
 /// Threads take the next job until there is none; each has a generator.
-static void compileJobs(ArrayRef<Job *> jobs, int threads) {
+static void compileJobs(ArrayRef<Job *> jobs, const Isa &isa, int threads) {
   if (threads <= 0)
     threads = std::max(1u, std::thread::hardware_concurrency());
   threads = std::min<int>(threads, jobs.size());
   std::atomic<size_t> next{0};
   auto work = [&] {
-    MachineCode generator;
+    MachineCode generator(isa);
     for (size_t i; (i = next++) < jobs.size();)
       compileJob(generator, *jobs[i]);
   };
@@ -75,6 +75,7 @@ static void reportTiming(ArrayRef<func::FuncOp> kernels, ArrayRef<Job> jobs) {
 }
 
 FailureOr<std::vector<std::string>> minigptc::cpu::compileKernels(ArrayRef<func::FuncOp> kernels,
+                                                                  const Isa &isa,
                                                                   const CompileOptions &options,
                                                                   CompileStats &stats) {
   std::string directory =
@@ -86,7 +87,7 @@ FailureOr<std::vector<std::string>> minigptc::cpu::compileKernels(ArrayRef<func:
     if (failed(verifyKernel(kernel)))
       return failure();
     job.text = printKernel(kernel);
-    job.key = ObjectCache::keyOf(job.text);
+    job.key = ObjectCache::keyOf(job.text, isa);
     if (auto object = cache.lookup(job.key)) {
       job.object = std::move(*object);
       job.done = true;
@@ -94,7 +95,7 @@ FailureOr<std::vector<std::string>> minigptc::cpu::compileKernels(ArrayRef<func:
       missing.push_back(&job);
     }
   }
-  compileJobs(missing, options.threads);
+  compileJobs(missing, isa, options.threads);
   stats.kernels = jobs.size();
   stats.kernelsCompiled = missing.size();
   if (options.timing)

@@ -2,6 +2,7 @@
 #ifndef MINIGPTC_COMPILER_TARGET_CPU_KERNELS_H
 #define MINIGPTC_COMPILER_TARGET_CPU_KERNELS_H
 
+#include "compiler/target/cpu/Isa.h"
 #include "dialects/graph/IR/Graph.h"
 #include "minigptc/compiler/Compile.h"
 
@@ -11,6 +12,7 @@ namespace minigptc::cpu {
 /// The result does not depend on the number of threads. Counts into `stats`;
 /// diagnostics on failure.
 llvm::FailureOr<std::vector<std::string>> compileKernels(llvm::ArrayRef<mlir::func::FuncOp> kernels,
+                                                         const Isa &isa,
                                                          const CompileOptions &options,
                                                          CompileStats &stats);
 

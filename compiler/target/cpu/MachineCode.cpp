@@ -25,7 +25,7 @@ static DialectRegistry makeRegistry() {
   return registry;
 }
 
-static std::unique_ptr<llvm::TargetMachine> makeMachine() {
+static std::unique_ptr<llvm::TargetMachine> makeMachine(const Isa &isa) {
   static const bool initialised = [] {
     LLVMInitializeX86TargetInfo();
     LLVMInitializeX86Target();
@@ -35,7 +35,7 @@ static std::unique_ptr<llvm::TargetMachine> makeMachine() {
   }();
   (void)initialised;
   std::string error;
-  llvm::Triple triple(CpuTarget::triple);
+  llvm::Triple triple(Isa::triple);
   const llvm::Target *target = llvm::TargetRegistry::lookupTarget(triple, error);
   if (!target)
     return nullptr;
@@ -44,12 +44,13 @@ static std::unique_ptr<llvm::TargetMachine> makeMachine() {
   // bits would depend on what it was fused with.
   options.AllowFPOpFusion = llvm::FPOpFusion::Standard;
   return std::unique_ptr<llvm::TargetMachine>(
-      target->createTargetMachine(triple, CpuTarget::cpu, "", options, llvm::Reloc::PIC_,
+      target->createTargetMachine(triple, isa.cpu, "", options, llvm::Reloc::PIC_,
                                   llvm::CodeModel::Small, llvm::CodeGenOptLevel::Default));
 }
 
-MachineCode::MachineCode()
-    : context(makeRegistry(), MLIRContext::Threading::DISABLED), machine(makeMachine()) {
+MachineCode::MachineCode(const Isa &isa)
+    : isa(isa), context(makeRegistry(), MLIRContext::Threading::DISABLED),
+      machine(makeMachine(isa)) {
   context.loadAllAvailableDialects();
 }
 
@@ -103,8 +104,11 @@ void MachineCode::optimise(llvm::Module &module) {
 llvm::FailureOr<std::string> MachineCode::generate(llvm::Module &module) {
   module.setTargetTriple(machine->getTargetTriple());
   module.setDataLayout(machine->createDataLayout());
-  for (llvm::Function &function : module)
+  for (llvm::Function &function : module) {
     function.setDoesNotThrow(); // no unwind tables
+    function.addFnAttr("prefer-vector-width", std::to_string(isa.vectorBits));
+    function.addFnAttr("min-legal-vector-width", std::to_string(isa.vectorBits));
+  }
   optimise(module);
   llvm::SmallVector<char, 0> object;
   llvm::raw_svector_ostream stream(object);

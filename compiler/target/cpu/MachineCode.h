@@ -4,18 +4,18 @@
 // share nothing; a kernel goes in as text (which is also its key in the object
 // cache) and comes out as a relocatable ELF object. Equal text gives equal bytes.
 //
-//   MachineCode generator;
+//   MachineCode generator(*Isa::named("native"));
 //   FailureOr<std::string> object = generator.compile(text);
 //
 //===----------------------------------------------------------------------===//
 #ifndef MINIGPTC_COMPILER_TARGET_CPU_MACHINECODE_H
 #define MINIGPTC_COMPILER_TARGET_CPU_MACHINECODE_H
 
+#include "compiler/target/cpu/Isa.h"
 #include "mlir/IR/MLIRContext.h"
 
 #include <memory>
 #include <string>
-#include <vector>
 
 namespace llvm {
 class TargetMachine;
@@ -24,21 +24,9 @@ class Module;
 
 namespace minigptc::cpu {
 
-/// What code is generated for; runs on any x86-64-v3 machine.
-struct CpuTarget {
-  static constexpr const char *triple = "x86_64-unknown-linux-gnu";
-  static constexpr const char *cpu = "x86-64-v3";
-  /// The features the code may use and the loader checks for.
-  static std::vector<std::string> features() {
-    return {"avx2", "bmi", "bmi2", "f16c", "fma", "lzcnt"};
-  }
-  /// What the artifact says.
-  static constexpr const char *artifactTriple = "x86_64-linux";
-};
-
 class MachineCode {
 public:
-  MachineCode();
+  explicit MachineCode(const Isa &isa = Isa::baseline());
   ~MachineCode();
 
   /// `text` is one kernel. On failure `error()` says why (a bug of the code
@@ -50,6 +38,7 @@ private:
   llvm::FailureOr<std::string> generate(llvm::Module &module);
   void optimise(llvm::Module &module);
 
+  const Isa &isa;
   mlir::MLIRContext context;
   std::unique_ptr<llvm::TargetMachine> machine;
   std::string message;

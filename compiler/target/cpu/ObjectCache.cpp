@@ -1,7 +1,6 @@
 //===- ObjectCache.cpp ----------------------------------------------------===//
 #include "compiler/target/cpu/ObjectCache.h"
 #include "compiler/target/cpu/CodegenId.inc"
-#include "compiler/target/cpu/MachineCode.h"
 #include "llvm/ADT/SmallString.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Config/llvm-config.h"
@@ -50,10 +49,9 @@ std::string ObjectCache::defaultDirectory() {
   return {};
 }
 
-std::string ObjectCache::keyOf(StringRef kernelText) {
-  return toHex(
-      digest({kCodegenId, LLVM_VERSION_STRING, CpuTarget::triple, CpuTarget::cpu, kernelText}),
-      /*LowerCase=*/true);
+std::string ObjectCache::keyOf(StringRef kernelText, const Isa &isa) {
+  return toHex(digest({kCodegenId, LLVM_VERSION_STRING, Isa::triple, isa.cpu, kernelText}),
+               /*LowerCase=*/true);
 }
 
 std::string ObjectCache::pathOf(StringRef key) const {

@@ -8,7 +8,7 @@
 // cannot be read or written is an empty one.
 //
 //   ObjectCache cache(ObjectCache::defaultDirectory());
-//   std::string key = ObjectCache::keyOf(text);
+//   std::string key = ObjectCache::keyOf(text, isa);
 //   if (auto object = cache.lookup(key)) …
 //   cache.store(key, object);
 //
@@ -16,6 +16,7 @@
 #ifndef MINIGPTC_COMPILER_TARGET_CPU_OBJECTCACHE_H
 #define MINIGPTC_COMPILER_TARGET_CPU_OBJECTCACHE_H
 
+#include "compiler/target/cpu/Isa.h"
 #include "llvm/ADT/StringRef.h"
 
 #include <cstdint>
@@ -33,7 +34,7 @@ public:
   /// $XDG_CACHE_HOME/minigptc, else $HOME/.cache/minigptc; empty (no cache) if
   /// neither variable is set.
   static std::string defaultDirectory();
-  static std::string keyOf(llvm::StringRef kernelText);
+  static std::string keyOf(llvm::StringRef kernelText, const Isa &isa = Isa::baseline());
 
   std::optional<std::string> lookup(llvm::StringRef key) const;
   void store(llvm::StringRef key, llvm::StringRef object) const;

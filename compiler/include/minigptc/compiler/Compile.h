@@ -36,9 +36,10 @@ struct CompileError : std::runtime_error {
 
 struct CompileOptions {
   std::string target = "cpu";
-  int threads = 0;           ///< compile kernels with so many; 0: all cores
-  bool verifyEach = false;   ///< verify the IR after each pass
-  std::string cacheDir = {}; ///< object cache; empty: $XDG_CACHE_HOME/minigptc
+  std::string cpu = "native"; ///< vector code for this machine, or baseline: AVX2 and FMA
+  int threads = 0;            ///< compile kernels with so many; 0: all cores
+  bool verifyEach = false;    ///< verify the IR after each pass
+  std::string cacheDir = {};  ///< object cache; empty: $XDG_CACHE_HOME/minigptc
   bool useCache = true;
   bool timing = false;           ///< print a report per pass and kernel to stderr
   std::string printIrAfter = {}; ///< a pass's flag: print the IR after it to stderr

@@ -49,11 +49,10 @@ KernelHarness::Tensor KernelHarness::random(RankedTensorType type) {
   return tensor;
 }
 
-using KernelFunction = void (*)(void *const *, int64_t, int64_t, void *);
-
 /// The library stays loaded, and its file open: dlopen takes a path that it knows
 /// for the library that it has.
-static KernelFunction loadKernel(const std::vector<std::byte> &code, const std::string &name) {
+static KernelHarness::KernelFunction loadKernel(const std::vector<std::byte> &code,
+                                                const std::string &name) {
   int file = memfd_create("kernel", MFD_CLOEXEC);
   REQUIRE(write(file, code.data(), code.size()) == ssize_t(code.size()));
   std::string path = "/proc/self/fd/" + std::to_string(file);
@@ -62,14 +61,14 @@ static KernelFunction loadKernel(const std::vector<std::byte> &code, const std::
   REQUIRE(library);
   void *symbol = dlsym(library, name.c_str());
   REQUIRE(symbol);
-  return reinterpret_cast<KernelFunction>(symbol);
+  return reinterpret_cast<KernelHarness::KernelFunction>(symbol);
 }
 
-std::vector<KernelHarness::Tensor> KernelHarness::run(ModuleOp module,
-                                                      const std::vector<Tensor> &inputs) {
+KernelHarness::KernelFunction KernelHarness::compile(ModuleOp module, const cpu::Isa &isa) {
   auto kernel = *module.getOps<func::FuncOp>().begin();
   REQUIRE(succeeded(cpu::verifyKernel(kernel)));
-  static cpu::MachineCode generator;
+  static cpu::MachineCode baseline, wide(cpu::Isa::avx512());
+  cpu::MachineCode &generator = &isa == &cpu::Isa::baseline() ? baseline : wide;
   std::string text;
   llvm::raw_string_ostream(text) << kernel;
   FailureOr<std::string> object = generator.compile(text);
@@ -79,8 +78,13 @@ std::vector<KernelHarness::Tensor> KernelHarness::run(ModuleOp module,
   FailureOr<std::vector<std::byte>> code = cpu::linkSharedObject({*object}, error);
   INFO(error);
   REQUIRE(succeeded(code));
-  KernelFunction function = loadKernel(*code, kernel.getSymName().str());
+  return loadKernel(*code, kernel.getSymName().str());
+}
 
+std::vector<KernelHarness::Tensor>
+KernelHarness::run(ModuleOp module, const std::vector<Tensor> &inputs, const cpu::Isa &isa) {
+  auto kernel = *module.getOps<func::FuncOp>().begin();
+  KernelFunction function = compile(module, isa);
   std::vector<Tensor> arguments = inputs, results;
   std::vector<void *> buffers;
   for (Tensor &argument : arguments)
@@ -121,6 +125,15 @@ static void compare(const KernelHarness::Tensor &got, const KernelHarness::Tenso
   }
 }
 
+static void compareBits(const KernelHarness::Tensor &a, const KernelHarness::Tensor &b) {
+  bool isFloat = isa<FloatType>(a.getType().getElementType());
+  for (int64_t i = 0; i < a.getNumElements(); ++i) {
+    INFO("element " << i);
+    bool bothNan = isFloat && std::isnan(a.getFloat(i)) && std::isnan(b.getFloat(i));
+    REQUIRE((bothNan || (isFloat ? a.getFloat(i) == b.getFloat(i) : a.getInt(i) == b.getInt(i))));
+  }
+}
+
 void KernelHarness::check(const std::string &text) {
   OwningOpRef<ModuleOp> module = parse(text);
   auto kernel = *module->getOps<func::FuncOp>().begin();
@@ -141,5 +154,13 @@ void KernelHarness::check(const std::string &text, const std::vector<Tensor> &in
   for (size_t i = 0; i < got.size(); ++i) {
     INFO("result " << i);
     compare(got[i], (*expected)[i], tolerance);
+  }
+  const cpu::Isa &native = *cpu::Isa::named("native");
+  if (&native == &cpu::Isa::baseline())
+    return;
+  std::vector<Tensor> wide = run(*module, inputs, native);
+  for (size_t i = 0; i < got.size(); ++i) {
+    INFO("result " << i << ", on " << native.cpu);
+    compareBits(got[i], wide[i]);
   }
 }

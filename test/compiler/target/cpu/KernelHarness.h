@@ -4,13 +4,15 @@
 //   harness.check("func.func private @k(%x: tensor<4xf32>) -> … attributes {exec.kernel} {…}");
 //
 // compiles the function, calls the code on random inputs in two parts of its work
-// items, and compares each result with the interpreter's.
+// items, and compares each result with the interpreter's. Where this machine has AVX-512,
+// code for it and baseline code must give the same bits.
 //
 //===----------------------------------------------------------------------===//
 #ifndef MINIGPTC_TEST_COMPILER_TARGET_CPU_KERNELHARNESS_H
 #define MINIGPTC_TEST_COMPILER_TARGET_CPU_KERNELHARNESS_H
 
 #include "compiler/interpreter/Tensor.h"
+#include "compiler/target/cpu/Isa.h"
 #include "mlir/IR/BuiltinOps.h"
 
 #include <random>
@@ -29,7 +31,11 @@ struct KernelHarness {
   void check(const std::string &text, const std::vector<Tensor> &inputs);
   mlir::OwningOpRef<mlir::ModuleOp> parse(const std::string &text);
   /// Compiles and runs; inputs as given.
-  std::vector<Tensor> run(mlir::ModuleOp module, const std::vector<Tensor> &inputs);
+  std::vector<Tensor> run(mlir::ModuleOp module, const std::vector<Tensor> &inputs,
+                          const minigptc::cpu::Isa &isa = minigptc::cpu::Isa::baseline());
+  using KernelFunction = void (*)(void *const *, int64_t, int64_t, void *);
+  /// The module's function as code, which stays loaded.
+  static KernelFunction compile(mlir::ModuleOp module, const minigptc::cpu::Isa &isa);
   Tensor random(mlir::RankedTensorType type);
 
   mlir::MLIRContext context;

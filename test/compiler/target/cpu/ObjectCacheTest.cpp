@@ -35,6 +35,7 @@ TEST_CASE("what is stored is found, under its key only") {
   std::string key = ObjectCache::keyOf("kernel a");
   CHECK(key == ObjectCache::keyOf("kernel a"));
   CHECK(key != ObjectCache::keyOf("kernel b"));
+  CHECK(key != ObjectCache::keyOf("kernel a", minigptc::cpu::Isa::avx512()));
   CHECK(!cache.lookup(key));
   cache.store(key, std::string("object\0code", 11));
   CHECK(cache.lookup(key) == std::string("object\0code", 11));
