@@ -1,8 +1,9 @@
 //===- GemmKernels.h - the inner loops of matrix products -------*- C++ -*-===//
 //
 // Operands are packed into panels: `rows` rows of A (or `columns` columns of B), depth by
-// depth, each depth's elements together, the last panel filled up with zeros. A tile of
-// C is then one run through two panels:
+// depth, each depth's elements together. The last panel is as large as the others: its
+// missing columns are zero, its missing rows undefined. A tile of C is then one run
+// through two panels:
 //
 //   A panel  a00 a10 … a50 | a01 a11 … a51 | …      B panel  b00 b01 … b0f | b10 b11 … b1f | …
 //

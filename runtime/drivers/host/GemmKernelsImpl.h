@@ -176,18 +176,23 @@ private:
                         panels + whole * depth);
   }
 
+  /// Some lanes of a panel, or lanes of any strides. Tiles read whole vectors of columns,
+  /// so what is missing there must be numbers; missing rows nobody reads.
   template <int64_t Width>
   static void packPartly(const float *source, int64_t laneStride, int64_t depthStride,
                          int64_t lanes, int64_t depth, float *panel) {
-    if (laneStride <= depthStride) {
+    if (laneStride <= depthStride)
       for (int64_t k = 0; k < depth; ++k)
-        for (int64_t l = 0; l < Width; ++l)
-          panel[k * Width + l] = l < lanes ? source[l * laneStride + k * depthStride] : 0;
-      return;
-    }
-    for (int64_t l = 0; l < Width; ++l)
+        for (int64_t l = 0; l < lanes; ++l)
+          panel[k * Width + l] = source[l * laneStride + k * depthStride];
+    else
+      for (int64_t l = 0; l < lanes; ++l)
+        for (int64_t k = 0; k < depth; ++k)
+          panel[k * Width + l] = source[l * laneStride + k * depthStride];
+    if constexpr (Width == columns)
       for (int64_t k = 0; k < depth; ++k)
-        panel[k * Width + l] = l < lanes ? source[l * laneStride + k * depthStride] : 0;
+        for (int64_t l = lanes; l < Width; ++l)
+          panel[k * Width + l] = 0;
   }
 
   /// The lanes of each depth lie side by side already.
