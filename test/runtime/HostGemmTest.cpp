@@ -207,6 +207,20 @@ TEST_CASE("own products with little memory for panels: the same bits, in more pi
     }
 }
 
+TEST_CASE("own products have the same bits with any instructions") {
+  GemmProblem p = problemOf(100, 290, 600, {"NT", false, true, false}, 1);
+  auto a = randomValues<float>(100 * 600, 1), b = randomValues<float>(600 * 290, 2);
+  ThreadPool pool(2);
+  std::vector<float> first;
+  for (const GemmKernels *const *kernels = allGemmKernels(); *kernels; ++kernels) {
+    std::vector<float> out(100 * 290);
+    REQUIRE(PackedGemm(pool, **kernels).run(p, a.data(), b.data(), out.data()).ok());
+    if (first.empty())
+      first = out;
+    CHECK(std::memcmp(first.data(), out.data(), out.size() * sizeof(float)) == 0);
+  }
+}
+
 TEST_CASE("a processor with AVX2 runs our own kernels") {
   const std::vector<std::string> &features = hostCpuFeatures();
   auto has = [&](const char *name) {

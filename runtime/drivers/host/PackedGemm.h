@@ -9,7 +9,7 @@
 //
 // Depth is cut into blocks of 256, which one thread adds to C in order. So an element's
 // bits depend on its row of A, its column of B and nothing else: neither on the number of
-// threads nor on how M and N are cut.
+// threads, nor on how M and N are cut, nor on the instructions that this processor has.
 //
 //   PackedGemm gemm(pool, *findGemmKernels());
 //   gemm.run(problem, a, b, c);

@@ -5,6 +5,7 @@
 #include "runtime/hal/Communicator.h"
 #include "test/runtime/support/TestProgram.h"
 
+#include <array>
 #include <catch2/catch.hpp>
 #include <functional>
 #include <numeric>
@@ -147,6 +148,29 @@ TEST_CASE("cts: matrix products in batches, added to what is there") {
     CHECK(download(device, *c) == std::vector<float>{100, 103, 103, 109, 106, 115, 109, 121});
     p.dtype = DType::i8;
     CHECK_FALSE(queue->gemm(p, a->data(), b->data(), c->data()).ok());
+  });
+}
+
+TEST_CASE("cts: products are those of the reference") {
+  onEachDevice([](Device &device) {
+    auto queue = require(device.createQueue());
+    for (auto [m, n, k] : {std::array<int64_t, 3>{1, 1, 1}, {3, 130, 40}, {129, 65, 700}}) {
+      // Small whole numbers: any order of the sums gives the same.
+      auto values = [](int64_t count) {
+        std::vector<float> result(count);
+        for (int64_t i = 0; i < count; ++i)
+          result[i] = float(i * 7 % 11) - 5;
+        return result;
+      };
+      auto a = upload(device, values(m * k)), b = upload(device, values(k * n)),
+           c = upload(device, values(m * n)), expected = upload(device, values(m * n));
+      GemmProblem p{DType::f32, m, n, k, {}, {1, m, {}}, {n, 1, {}}, {n, 1, {}}, 1, false};
+      REQUIRE(queue->gemm(p, a->data(), b->data(), c->data()).ok());
+      p.reference = true;
+      REQUIRE(queue->gemm(p, a->data(), b->data(), expected->data()).ok());
+      REQUIRE(queue->synchronize().ok());
+      CHECK(download(device, *c) == download(device, *expected));
+    }
   });
 }
 
