@@ -37,6 +37,16 @@ SmallVector<bool> findSameIndexArguments(func::FuncOp kernel) {
   return result;
 }
 
+/// The operand of a scatter, if the kernel is nothing but the scatter: each item
+/// first copies its part of it (or, in place, finds it there), and reads no other.
+SmallVector<bool> findScatteredArgument(func::FuncOp kernel, graph::ScatterKernelOp scatter) {
+  SmallVector<bool> result(kernel.getNumArguments(), false);
+  auto argument = dyn_cast<BlockArgument>(scatter->getOperand(0));
+  if (argument && argument.hasOneUse())
+    result[argument.getArgNumber()] = true;
+  return result;
+}
+
 unsigned bytesPerElement(Type type) {
   return (cast<RankedTensorType>(type).getElementTypeBitWidth() + 7) / 8;
 }
@@ -44,6 +54,10 @@ unsigned bytesPerElement(Type type) {
 
 InPlaceAnalysis::Facts InPlaceAnalysis::findFacts(func::FuncOp kernel) {
   SmallVector<bool> results(kernel.getNumResults(), true);
+  Operation *terminator = kernel.getBody().front().getTerminator();
+  if (terminator->getNumOperands() == 1)
+    if (auto scatter = terminator->getOperand(0).getDefiningOp<graph::ScatterKernelOp>())
+      return {findScatteredArgument(kernel, scatter), std::move(results)};
   std::optional<graph::kernel::RowPlan> rows = graph::kernel::planRows(kernel);
   if (!rows)
     return {findSameIndexArguments(kernel), std::move(results)};

@@ -3,7 +3,8 @@
 // A launch may write an output over an input if the kernel reads each element of
 // the input at the index at which it writes, and nowhere else: the element is
 // read, then written, by the same work item. A row kernel may also read the element for
-// its row's reductions: see compiler/conversion/GraphToLoops/RowPlan.h.
+// its row's reductions: see compiler/conversion/GraphToLoops/RowPlan.h. A scatter may
+// add to its operand in place.
 //
 //===----------------------------------------------------------------------===//
 #ifndef MINIGPTC_COMPILER_CONVERSION_GRAPHTOEXEC_INPLACE_H

@@ -37,6 +37,8 @@ public:
 
   /// Says where a kernel's argument lies in memory.
   void bind(mlir::Value argument, mlir::Value pointer) { pointers[argument] = pointer; }
+  /// Where a value lies in memory, or null if it is computed.
+  mlir::Value getPointer(mlir::Value value) const { return pointers.lookup(value); }
   /// The element at `indices`, one per dimension; or one row-major position for
   /// a value of any shape, in nests over positions.
   mlir::Value element(mlir::Value value, mlir::ValueRange indices);

@@ -179,8 +179,16 @@ void KernelEmitter::emitRow(const NestPlan &nest, Value item) {
 }
 
 /// Walks the whole result but for the cut dimension, of which only [begin, end).
+/// Nothing to do where the result takes over the operand's buffer.
 void KernelEmitter::copyScatterOperand(const NestPlan &nest, Value output, Value begin, Value end) {
   auto scatter = output.getDefiningOp<graph::ScatterKernelOp>();
+  OpBuilder::InsertionGuard guard(builder);
+  if (Value pointer = elements->getPointer(scatter->getOperand(0))) {
+    Value isCopy = LLVM::ICmpOp::create(builder, loc, LLVM::ICmpPredicate::ne, pointer,
+                                        buffer(nest.outputs[0]));
+    auto branch = scf::IfOp::create(builder, loc, isCopy, /*withElseRegion=*/false);
+    builder.setInsertionPoint(branch.thenBlock()->getTerminator());
+  }
   SmallVector<scf::ForOp> loops;
   SmallVector<Value> indices;
   for (auto [dim, size] : llvm::enumerate(nest.shape)) {
@@ -193,8 +201,6 @@ void KernelEmitter::copyScatterOperand(const NestPlan &nest, Value output, Value
   Value element = elements->element(scatter->getOperand(0), indices);
   Value position = elements->linearise(indices, nest.shape);
   elements->store(element, buffer(nest.outputs[0]), getElementType(output), position);
-  if (!loops.empty())
-    elements->leaveLoop(loops.front());
 }
 
 /// For every slice in order: its place, and the slice's elements in [begin, end)

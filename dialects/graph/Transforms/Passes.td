@@ -103,6 +103,23 @@ def GraphCanonicalizeDots : Pass<"graph-canonicalize-dots", "::mlir::func::FuncO
   }];
 }
 
+def GraphAccumulateScatters : Pass<"graph-accumulate-scatters", "::mlir::func::FuncOp"> {
+  let summary = "scatters add to what their result would be added to";
+  let description = [{
+    The gradient of a table of embeddings is a scatter into zeros. Where the table
+    is the head's matrix too, another gradient as large is added to that: three
+    walks over the whole table for a few rows. The rows are added to the other
+    gradient instead, in its place if nothing else reads it.
+
+    ```mlir
+    %rows = graph.scatter add, %zeros[%ids], %d dims = [0] : …
+    %sum = graph.add %other, %rows : tensor<50257x768xf32>
+    // becomes
+    %sum = graph.scatter add, %other[%ids], %d dims = [0] : …
+    ```
+  }];
+}
+
 def GraphSplitReductions : Pass<"graph-split-reductions", "::mlir::func::FuncOp"> {
   let summary = "long reductions with few results in two steps";
   let description = [{

@@ -70,6 +70,12 @@ func.func @f(%x: tensor<$Ax$Bx$Cxf32>, %b: tensor<$Cxf32>, %s: tensor<$Cxf32>, %
   %y = graph.rms_norm %x4, %s epsilon = 1.0e-2 : tensor<$Ax$Bx$Cxf32>, tensor<$Cxf32>
   return %y : tensor<$Ax$Bx$Cxf32>
 })"},
+    {"a table that is the head as well", R"(
+func.func @f(%w: tensor<$Cx8xf32>, %ids: tensor<$Ax$Bxi32>) -> tensor<$Ax$Bx$Cxf32> {
+  %x = graph.embedding %w, %ids : (tensor<$Cx8xf32>, tensor<$Ax$Bxi32>) -> tensor<$Ax$Bx8xf32>
+  %y = graph.dot_general %x, %w, batching_dims = [] x [], contracting_dims = [2] x [1] : (tensor<$Ax$Bx8xf32>, tensor<$Cx8xf32>) -> tensor<$Ax$Bx$Cxf32>
+  return %y : tensor<$Ax$Bx$Cxf32>
+})"},
     {"rows by columns of a square", R"(
 func.func @f(%x: tensor<$Cx$Cxf32>) -> tensor<$Cx$Cxf32> {
   %s = graph.reduce sum, %x, dims = [1] : (tensor<$Cx$Cxf32>) -> tensor<$Cxf32>
