@@ -5,6 +5,7 @@
 #include "compiler/interpreter/Interpreter.h"
 #include "compiler/pipelines/Pipelines.h"
 #include "compiler/target/cpu/HostPrograms.h"
+#include "compiler/target/cpu/WholeKernels.h"
 #include "dialects/exec/IR/Exec.h"
 #include "dialects/graph/IR/Graph.h"
 #include "dialects/graph/Transforms/Passes.h"
@@ -16,6 +17,7 @@ void minigptc::registerAllDialects(mlir::DialectRegistry &registry) {
   interpreter::registerEvaluableModels(registry);
   graph::registerKernelModels(registry);
   cpu::registerHostModels(registry);
+  cpu::registerWholeKernelModels(registry);
   registerInstructionModels(registry);
 }
 

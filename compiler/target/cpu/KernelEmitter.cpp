@@ -17,6 +17,17 @@ static bool isSupported(Type type) {
   return tensor && !tensor.getElementType().isBF16() && !tensor.getElementType().isF16();
 }
 
+/// Such an op reads the kernel's arguments and returns all its results.
+static LogicalResult verifyWholeKernel(func::FuncOp kernel, Operation &op) {
+  Block &body = kernel.getBody().front();
+  auto isArgument = [](Value operand) { return isa<BlockArgument>(operand); };
+  if (&op != &body.front() || op.getNextNode() != body.getTerminator() ||
+      !llvm::all_of(op.getOperands(), isArgument) ||
+      !llvm::equal(op.getResults(), body.getTerminator()->getOperands()))
+    return op.emitError("this op must be alone in its kernel, and its results the kernel's");
+  return success();
+}
+
 LogicalResult minigptc::cpu::verifyKernel(func::FuncOp kernel) {
   if (!kernel.getBody().hasOneBlock())
     return kernel.emitError("a kernel must have one block");
@@ -25,7 +36,10 @@ LogicalResult minigptc::cpu::verifyKernel(func::FuncOp kernel) {
       if (!isSupported(type))
         return op.emitError() << "no CPU code for " << type
                               << ": bf16 and f16 do not compile for target 'cpu'; use f32";
-    if (!isa<func::ReturnOp>(op) && !isa<graph::KernelOp>(op))
+    if (isa<graph::WholeKernelOp>(op)) {
+      if (failed(verifyWholeKernel(kernel, op)))
+        return failure();
+    } else if (!isa<func::ReturnOp>(op) && !isa<graph::KernelOp>(op))
       return op.emitError(
           "this op has no kernel: it must be decomposed before the stage 'schedule'");
   }
@@ -49,6 +63,7 @@ private:
   void bindBuffers();
   scf::ForOp enterItems(int64_t firstItem, int64_t items);
   void emitRows(const RowPlan &plan);
+  void emitWhole(graph::WholeKernelOp op);
   void emitNest(const NestPlan &nest, int64_t firstItem);
   void emitRow(const NestPlan &nest, Value item);
   void emitScatterPart(const NestPlan &nest, Value item);
@@ -68,7 +83,7 @@ private:
   Location loc;
   func::FuncOp function;
   std::unique_ptr<ElementEmitter> elements;
-  SmallVector<Value> outputBuffers;
+  SmallVector<Value> inputBuffers, outputBuffers;
 };
 
 } // namespace
@@ -85,6 +100,8 @@ OwningOpRef<ModuleOp> KernelEmitter::emit() {
   bindBuffers();
   KernelPlan plan = planKernel(kernel);
   int64_t firstItem = 0;
+  if (plan.whole)
+    emitWhole(cast<graph::WholeKernelOp>(plan.whole));
   if (plan.rows)
     emitRows(*plan.rows);
   for (const NestPlan &nest : plan.nests) {
@@ -102,10 +119,24 @@ void KernelEmitter::bindBuffers() {
                                         ArrayRef<LLVM::GEPArg>{int32_t(number)});
     return LLVM::LoadOp::create(builder, loc, buffers.getType(), address);
   };
-  for (BlockArgument argument : kernel.getArguments())
-    elements->bind(argument, pointerAt(argument.getArgNumber()));
+  for (BlockArgument argument : kernel.getArguments()) {
+    inputBuffers.push_back(pointerAt(argument.getArgNumber()));
+    elements->bind(argument, inputBuffers.back());
+  }
   for (unsigned i = 0; i < kernel.getNumResults(); ++i)
     outputBuffers.push_back(pointerAt(kernel.getNumArguments() + i));
+}
+
+void KernelEmitter::emitWhole(graph::WholeKernelOp op) {
+  SmallVector<Value> buffers;
+  for (Value operand : op->getOperands())
+    buffers.push_back(inputBuffers[cast<BlockArgument>(operand).getArgNumber()]);
+  llvm::append_range(buffers, outputBuffers);
+  Scalars s = scalars();
+  auto bound = [&](unsigned argument) {
+    return s.create<arith::IndexCastOp>(builder.getIndexType(), function.getArgument(argument));
+  };
+  op.emitWholeKernel(builder, buffers, bound(1), bound(2), function.getArgument(3));
 }
 
 /// for item in [begin, end) ∩ [firstItem, firstItem + items), from 0

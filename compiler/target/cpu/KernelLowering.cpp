@@ -1,6 +1,7 @@
 //===- KernelLowering.cpp -------------------------------------------------===//
 #include "compiler/target/cpu/KernelLowering.h"
 #include "compiler/conversion/GraphToLoops/KernelModels.h"
+#include "compiler/target/cpu/WholeKernels.h"
 #include "dialects/graph/IR/Graph.h"
 #include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
 #include "mlir/Conversion/ControlFlowToLLVM/ControlFlowToLLVM.h"
@@ -23,6 +24,7 @@ void minigptc::cpu::registerKernelDialects(DialectRegistry &registry) {
   registry.insert<graph::GraphDialect, func::FuncDialect, cf::ControlFlowDialect, LLVM::LLVMDialect,
                   vector::VectorDialect>();
   graph::registerKernelModels(registry); // arith, math, scf
+  registerWholeKernelModels(registry);   // vector
 }
 
 static LogicalResult lowerLoops(ModuleOp module) {

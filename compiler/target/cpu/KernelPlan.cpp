@@ -127,6 +127,14 @@ static int64_t grainOf(int64_t itemCost) {
 
 KernelPlan minigptc::cpu::planKernel(func::FuncOp kernel) {
   KernelPlan plan;
+  if (auto whole = dyn_cast<graph::WholeKernelOp>(kernel.getBody().front().front())) {
+    graph::WholeKernelPlan own = whole.planWholeKernel();
+    plan.whole = whole;
+    plan.items = own.items;
+    plan.grain = own.grain;
+    plan.scratch = own.scratch;
+    return plan;
+  }
   if ((plan.rows = graph::kernel::planRows(kernel))) {
     const graph::kernel::RowPlan &rows = *plan.rows;
     plan.items = rows.items;

@@ -38,6 +38,8 @@ struct NestPlan {
 struct KernelPlan {
   std::optional<graph::kernel::RowPlan> rows; ///< of a row kernel, which has no nests
   llvm::SmallVector<NestPlan> nests;          ///< their items follow one another
+  /// The op that the kernel consists of, if it brings loops of its own: no nests.
+  mlir::Operation *whole = nullptr;
   int64_t items = 0;
   int64_t grain = 1;   ///< items that one thread takes at a time
   int64_t scratch = 0; ///< bytes of memory that each thread lends the kernel

@@ -33,6 +33,12 @@ enum class FusionKind { elementwise, broadcast, data_movement, reduction, opaque
 /// See `InstructionOp`.
 enum class InstructionKind { compute, view, host };
 
+/// See `WholeKernelOp`: work items, items that a thread takes at a time, and bytes of
+/// memory that each thread lends the kernel.
+struct WholeKernelPlan {
+  int64_t items = 0, grain = 1, scratch = 0;
+};
+
 /// True for `tensor<2xui32>`, the type of random keys.
 bool isKeyType(mlir::Type type);
 mlir::RankedTensorType getKeyType(mlir::MLIRContext *context);

@@ -77,6 +77,26 @@ def KernelOp : Graph_Interface<"KernelOp"> {
          "::llvm::function_ref<::mlir::Value(unsigned, ::mlir::ValueRange)>":$load)>];
 }
 
+def WholeKernelOp : Graph_Interface<"WholeKernelOp"> {
+  let description = [{
+    [external: compiler/target] A composite op that the target computes by loops
+    of its own. Where `hasWholeKernel` says so it is not decomposed, and stands
+    alone in its kernel.
+  }];
+  let methods = [
+    InterfaceMethod<"Whether there is such a kernel for the op's types, sizes and masks.",
+      "bool", "hasWholeKernel">,
+    InterfaceMethod<"How the work is cut: a function of the op's attributes and types.",
+      "::minigptc::graph::WholeKernelPlan", "planWholeKernel">,
+    InterfaceMethod<[{
+      Emits the code of the work items [begin, end) (index values). `buffers` are
+      pointers to the operands and then the results, `scratch` to the plan's
+      scratch memory.
+    }], "void", "emitWholeKernel",
+    (ins "::mlir::OpBuilder &":$builder, "::mlir::ValueRange":$buffers, "::mlir::Value":$begin,
+         "::mlir::Value":$end, "::mlir::Value":$scratch)>];
+}
+
 def ReductionKernelOp : Graph_Interface<"ReductionKernelOp"> {
   let description = [{
     [external: compiler/conversion/GraphToLoops] An op whose element combines

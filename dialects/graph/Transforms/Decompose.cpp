@@ -11,11 +11,17 @@ using namespace minigptc::graph;
 
 namespace {
 struct GraphDecompose : minigptc::graph::impl::GraphDecomposeBase<GraphDecompose> {
+  using GraphDecomposeBase::GraphDecomposeBase;
+
   void runOnOperation() override {
     // A decomposition may emit simpler composites, so that we go on until none is left.
     for (;;) {
       SmallVector<DecomposableOp> composites;
-      getOperation()->walk([&](DecomposableOp op) { composites.push_back(op); });
+      getOperation()->walk([&](DecomposableOp op) {
+        auto whole = dyn_cast<WholeKernelOp>(*op);
+        if (!keepWholeKernels || !whole || !whole.hasWholeKernel())
+          composites.push_back(op);
+      });
       if (composites.empty())
         return;
       for (DecomposableOp op : composites)

@@ -70,8 +70,9 @@ def GraphDecompose : Pass<"graph-decompose"> {
   let summary = "composite ops become primitives";
   let description = [{
     Composite ops (`softmax`, `attention`, …) are there because their fused form
-    matters. Where no kernel takes them whole, each is replaced by its
-    decomposition (`DecomposableOp`), again and again until primitives remain.
+    matters. Each is replaced by its decomposition (`DecomposableOp`), again and
+    again until primitives remain; but for those that the target has a kernel for
+    (`WholeKernelOp`), if they are to be kept.
 
     ```mlir
     %1 = graph.relu %0 : tensor<4xf32>
@@ -82,6 +83,8 @@ def GraphDecompose : Pass<"graph-decompose"> {
     %1 = graph.maximum %0, %zero : tensor<4xf32>
     ```
   }];
+  let options = [Option<"keepWholeKernels", "keep-whole-kernels", "bool", /*default=*/"false",
+                        "ops with a kernel of their own stay">];
   let dependentDialects = ["::minigptc::graph::GraphDialect"];
 }
 

@@ -95,7 +95,7 @@ void StoragePlan::classify(Block &block) {
 /// opaque compute nothing on the way, but know splats.
 bool StoragePlan::readsMemory(OpOperand &use) const {
   Operation *user = use.getOwner();
-  if (!isFused(user))
+  if (!isFused(user) || isa<WholeKernelOp>(user))
     return true;
   if (getKind(user) != FusionKind::opaque)
     return false;

@@ -1,0 +1,107 @@
+//===- AttentionModels.cpp - the interface of attention's kernels ---------===//
+#include "compiler/target/cpu/AttentionKernel.h"
+#include "compiler/target/cpu/WholeKernels.h"
+
+using namespace mlir;
+using namespace minigptc;
+using namespace minigptc::cpu;
+using minigptc::graph::kernel::getShape;
+
+template <typename OpTy> static AttentionProblem describe(OpTy op) {
+  ArrayRef<int64_t> q = getShape(op.getQuery()), k = getShape(op.getKey());
+  AttentionProblem problem{.element = op.getQuery().getType().getElementType(),
+                           .batch = q[0],
+                           .queries = q[1],
+                           .heads = q[2],
+                           .width = q[3],
+                           .keys = k[1],
+                           .groups = k[2],
+                           .valueWidth = getShape(op.getValue())[3],
+                           .scale = op.getScale().convertToDouble(),
+                           .kind = op.getMaskKind(),
+                           .window = op.getWindow() ? int64_t(*op.getWindow()) : 0,
+                           .maskBatch = 0,
+                           .maskHeads = 0,
+                           .hasSegments = bool(op.getQuerySegments()),
+                           .hasOffset = bool(op.getQueryOffset())};
+  if (op.getMask()) {
+    problem.maskBatch = getShape(op.getMask())[0];
+    problem.maskHeads = getShape(op.getMask())[1];
+  }
+  return problem;
+}
+
+/// `buffers`: operands, then results.
+template <typename OpTy> static AttentionBuffers findMasks(OpTy op, ValueRange buffers) {
+  AttentionBuffers found;
+  unsigned number = std::is_same_v<OpTy, graph::AttentionOp> ? 3 : 6;
+  auto next = [&](Value operand) { return operand ? buffers[number++] : Value(); };
+  found.mask = next(op.getMask());
+  found.querySegments = next(op.getQuerySegments());
+  found.keySegments = next(op.getKeySegments());
+  found.queryOffset = next(op.getQueryOffset());
+  found.query = buffers[0];
+  found.key = buffers[1];
+  found.value = buffers[2];
+  return found;
+}
+
+static AttentionBuffers findBuffers(graph::AttentionOp op, ValueRange buffers) {
+  AttentionBuffers found = findMasks(op, buffers);
+  ValueRange results = buffers.drop_front(op->getNumOperands());
+  found.result = results[0];
+  found.logSumExp = results[1];
+  return found;
+}
+
+static AttentionBuffers findBuffers(graph::AttentionGradOp op, ValueRange buffers) {
+  AttentionBuffers found = findMasks(op, buffers);
+  found.result = buffers[3];
+  found.logSumExp = buffers[4];
+  found.cotangent = buffers[5];
+  ValueRange results = buffers.drop_front(op->getNumOperands());
+  found.queryGrad = results[0];
+  found.keyGrad = results[1];
+  found.valueGrad = results[2];
+  return found;
+}
+
+namespace {
+template <typename OpTy, AttentionPass pass>
+struct Model : graph::WholeKernelOp::ExternalModel<Model<OpTy, pass>, OpTy> {
+  bool hasWholeKernel(Operation *op) const {
+    AttentionProblem problem = describe(cast<OpTy>(op));
+    bool isEmpty = problem.batch * problem.queries * problem.keys * problem.heads == 0 ||
+                   problem.width * problem.valueWidth == 0;
+    return !isEmpty && (problem.element.isF32() || problem.element.isF64());
+  }
+
+  graph::WholeKernelPlan planWholeKernel(Operation *op) const {
+    AttentionProblem problem = describe(cast<OpTy>(op));
+    AttentionLayout layout(problem, pass);
+    int64_t items = pass == AttentionPass::forward
+                        ? problem.batch * problem.heads * layout.numBlocks
+                        : problem.batch * problem.groups;
+    return {items, /*grain=*/1, layout.size * problem.element.getIntOrFloatBitWidth() / 8};
+  }
+
+  void emitWholeKernel(Operation *op, OpBuilder &builder, ValueRange buffers, Value begin,
+                       Value end, Value scratch) const {
+    auto attention = cast<OpTy>(op);
+    AttentionProblem problem = describe(attention);
+    AttentionLayout layout(problem, pass);
+    AttentionEmitter emitter(builder, builder.getUnknownLoc(), problem, layout,
+                             findBuffers(attention, buffers), scratch);
+    if (pass == AttentionPass::forward)
+      emitter.emitForward(begin, end);
+    else
+      emitter.emitBackward(begin, end);
+  }
+};
+} // namespace
+
+void minigptc::cpu::attachAttentionKernels(MLIRContext *context) {
+  graph::AttentionOp::attachInterface<Model<graph::AttentionOp, AttentionPass::forward>>(*context);
+  graph::AttentionGradOp::attachInterface<Model<graph::AttentionGradOp, AttentionPass::backward>>(
+      *context);
+}
