@@ -1,6 +1,7 @@
 //===- Compile.cpp - the compile functions --------------------------------===//
 #include "minigptc/compiler/Compile.h"
 #include "compiler/pipelines/Diagnostics.h"
+#include "compiler/pipelines/Nesting.h"
 #include "compiler/pipelines/Pipelines.h"
 #include "compiler/target/cpu/CpuTarget.h"
 #include "compiler/trace/ProgramImpl.h"
@@ -8,6 +9,7 @@
 #include "mlir/IR/Verifier.h"
 #include "mlir/Parser/Parser.h"
 #include "runtime/base/File.h"
+#include "runtime/exec/ArtifactReader.h"
 
 #include <chrono>
 
@@ -30,6 +32,9 @@ DialectRegistry makeRegistry() {
 struct ParsedModule {
   ParsedModule(const std::string &ir, const std::string &fileName)
       : context(makeRegistry(), MLIRContext::Threading::DISABLED) {
+    if (size_t line = lineOfDeepNesting(ir))
+      throw CompileError("brackets are nested more than " + std::to_string(kMaxNesting) +
+                         " deep\n  at " + fileName + ":" + std::to_string(line));
     DiagnosticCollector errors(&context);
     module = parseSourceString<ModuleOp>(ir, ParserConfig(&context), fileName);
     if (!module)
@@ -64,6 +69,10 @@ CompiledProgram compileModule(ModuleOp module, const CompileOptions &options) {
   FailureOr<std::vector<std::byte>> artifact = cpu::emitArtifact(module, options, result.stats);
   if (failed(artifact))
     throw CompileError(errors.text());
+  // Printed IR may say what passes have no reason to doubt (a name twice, a tensor of 2^60
+  // bytes): what the runtime would refuse is no artifact.
+  if (auto program = runtime::readArtifact(*artifact); !program)
+    throw CompileError("this program makes " + program.status().toString());
   result.artifact = std::move(*artifact);
   result.stats.totalSeconds = secondsSince(start);
   return result;

@@ -62,18 +62,22 @@ public:
   Annotator(mlir::func::FuncOp function, const Entry &entry, const Leaves &inputs,
             const Leaves &outputs)
       : function(function), entry(entry), inputs(inputs), outputs(outputs),
-        builder(function.getContext()) {}
+        builder(function.getContext()), argument(inputs.size()), result(outputs.size()) {}
 
   void run() {
     function->setAttr(graph::attr::kEntry, builder.getUnitAttr());
     for (auto [i, leaf] : llvm::enumerate(inputs))
-      function.setArgAttr(unsigned(i), graph::attr::kName, builder.getStringAttr(leaf.first));
-    for (auto [i, leaf] : llvm::enumerate(outputs))
-      function.setResultAttr(unsigned(i), graph::attr::kName, builder.getStringAttr(leaf.first));
+      argument[i].set(graph::attr::kName, builder.getStringAttr(leaf.first));
+    for (auto [i, leaf] : llvm::enumerate(outputs)) {
+      result[i].set(graph::attr::kName, builder.getStringAttr(leaf.first));
+      outputNumber.try_emplace(leaf.first, i);
+    }
     for (const std::string &name : entry.options.donate)
       donate(name);
     for (const auto &[path, bound] : entry.options.indexBounds)
-      function.setArgAttr(find(path), graph::attr::kIndexBound, builder.getI64IntegerAttr(bound));
+      argument[find(path)].set(graph::attr::kIndexBound, builder.getI64IntegerAttr(bound));
+    function.setAllArgAttrs(dictionaries(argument));
+    function.setAllResultAttrs(dictionaries(result));
   }
 
 private:
@@ -83,14 +87,13 @@ private:
       if (input.first != name && input.first.rfind(name + ".", 0) != 0)
         continue;
       any = true;
-      auto output = llvm::find(outputs, input);
-      if (output == outputs.end())
+      auto output = outputNumber.find(input.first);
+      if (output == outputNumber.end() || outputs[output->second].second != input.second)
         throw TraceError(
             "function '" + entry.name + "': '" + input.first + "' (" + input.second.toString() +
                 ") is donated, but no result has this path and type to take over its buffer",
             entry.where);
-      function.setArgAttr(unsigned(i), graph::attr::kDonate,
-                          builder.getI64IntegerAttr(output - outputs.begin()));
+      argument[i].set(graph::attr::kDonate, builder.getI64IntegerAttr(int64_t(output->second)));
     }
     if (!any)
       throw TraceError("function '" + entry.name + "': there is no argument '" + name +
@@ -106,10 +109,18 @@ private:
                      entry.where);
   }
 
+  SmallVector<mlir::DictionaryAttr> dictionaries(llvm::ArrayRef<mlir::NamedAttrList> lists) {
+    return llvm::map_to_vector(
+        lists, [&](const auto &list) { return list.getDictionary(function.getContext()); });
+  }
+
   mlir::func::FuncOp function;
   const Entry &entry;
   const Leaves &inputs, &outputs;
   mlir::Builder builder;
+  // Set at once at the end: the context keeps every list of attributes that it has seen.
+  SmallVector<mlir::NamedAttrList> argument, result;
+  llvm::StringMap<size_t> outputNumber;
 };
 
 SpecTree specOf(const Tree &tree) {

@@ -197,11 +197,9 @@ mlir::Value TraceContext::capture(FunctionScope &scope, mlir::Value outer,
                      where);
   auto [entry, isNew] = scope.argumentOf.try_emplace(outer);
   if (isNew) {
-    unsigned number = scope.function.getNumArguments();
-    if (failed(scope.function.insertArgument(number, outer.getType(), DictionaryAttr(),
-                                             outer.getLoc())))
-      throw TraceError("cannot pass this tensor into the function", where);
-    entry->second = scope.function.getArgument(number);
+    // The function's type follows when it is finished: the context keeps each type, and one
+    // per argument would take memory quadratic in the number of a deep model's parameters.
+    entry->second = scope.function.front().addArgument(outer.getType(), outer.getLoc());
     scope.captured.push_back(outer);
   }
   return entry->second;
@@ -254,7 +252,8 @@ namespace {
 void finish(FunctionScope &scope, ValueRange results, Location loc) {
   func::ReturnOp::create(scope.builder, loc, results);
   scope.function.setType(FunctionType::get(scope.function.getContext(),
-                                           scope.function.getArgumentTypes(), TypeRange(results)));
+                                           scope.function.front().getArgumentTypes(),
+                                           TypeRange(results)));
 }
 } // namespace
 

@@ -28,7 +28,8 @@ std::string folderOf(const std::string &path) {
 
 /// Opens a regular file for reading and gives its size.
 StatusOr<int> openRegular(const std::string &path, uint64_t &size) {
-  int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  // Opening a pipe would wait for its writer; for regular files the flag means nothing.
+  int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (descriptor < 0)
     return fileError(errno, "open", path);
   struct stat info;

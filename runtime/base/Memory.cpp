@@ -1,16 +1,16 @@
 #include "runtime/base/Memory.h"
 
+#include "runtime/base/MemoryLimits.h"
+
 #include <cstdlib>
 #include <sys/mman.h>
-#include <unistd.h>
 
 namespace minigptc::runtime {
 
 std::shared_ptr<std::byte[]> allocateAligned(uint64_t bytes) {
   constexpr uint64_t hugePage = 2 << 20;
   // Some systems promise any amount and kill whoever uses it.
-  static const uint64_t limit =
-      4 * uint64_t(sysconf(_SC_PHYS_PAGES)) * uint64_t(sysconf(_SC_PAGESIZE));
+  static const uint64_t limit = memoryLimits().total;
   if (bytes > limit)
     return nullptr;
   bool huge = bytes >= hugePage;

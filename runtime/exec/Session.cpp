@@ -39,8 +39,11 @@ struct Session::Impl {
   StatusOr<size_t> find(std::string_view name) const;
   /// Makes room for the outputs, donated inputs' first; `inputs` lose these.
   StatusOr<std::vector<Array>> prepareOutputs(const EntryInfo &entry, std::vector<Array> &inputs);
-  StatusOr<std::vector<Array>> run(size_t number, std::vector<Array> inputs,
-                                   StepObserver *observer);
+  /// `cancelled` leaves `inputs` as they were; an entry that donates gives it only
+  /// if it is `interruptible`.
+  StatusOr<std::vector<Array>> run(size_t number, std::vector<Array> &inputs,
+                                   StepObserver *observer, bool interruptible = false);
+  StepObserver *observer() { return profiling ? profiler.get() : nullptr; }
 };
 
 StatusOr<size_t> Session::Impl::find(std::string_view name) const {
@@ -75,24 +78,11 @@ StatusOr<std::vector<Array>> Session::Impl::prepareOutputs(const EntryInfo &entr
   return outputs;
 }
 
-StatusOr<std::vector<Array>> Session::Impl::run(size_t number, std::vector<Array> inputs,
-                                                StepObserver *observer) {
+StatusOr<std::vector<Array>> Session::Impl::run(size_t number, std::vector<Array> &inputs,
+                                                StepObserver *observer, bool interruptible) {
   const EntryInfo &info = entries[number];
   MINIGPTC_RETURN_IF_ERROR(checkInputs(info, inputs));
-  StatusOr<std::vector<Array>> outputs = prepareOutputs(info, inputs);
-  if (!outputs)
-    return outputs.status();
-  std::vector<void *> arguments;
-  for (Array &input : inputs)
-    arguments.push_back(input.data());
-  for (Array &output : *outputs)
-    arguments.push_back(output.data());
-  const Entry &entry = program.entries[number];
-  MINIGPTC_RETURN_IF_ERROR(stepper->run(entry, arguments, {observer, !entry.donates}));
-  return outputs;
-}
-
-Session::Session(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+  Session::Session(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Session::Session(Session &&) noexcept = default;
 Session &Session::operator=(Session &&) noexcept = default;
 Session::~Session() = default;
@@ -170,10 +160,14 @@ StatusOr<ArrayTree> Session::run(std::string_view entry, ArrayTree inputs) {
 
 StatusOr<std::vector<Array>> Session::run(std::string_view entry, std::vector<Array> inputs) {
   StatusOr<size_t> number = impl_->find(entry);
-  if (!number)
-    return number.status();
-  return impl_->run(*number, std::move(inputs),
-                    impl_->profiling ? impl_->profiler.get() : nullptr);
+  return number ? impl_->run(*number, inputs, impl_->observer()) : number.status();
+}
+
+StatusOr<std::vector<Array>> Session::runInterruptibly(std::string_view entry,
+                                                       std::vector<Array> &inputs) {
+  StatusOr<size_t> number = impl_->find(entry);
+  return number ? impl_->run(*number, inputs, impl_->observer(), /*interruptible=*/true)
+                : number.status();
 }
 
 StatusOr<NonFiniteReport> Session::findNonFinite(std::string_view entry,
@@ -184,7 +178,7 @@ StatusOr<NonFiniteReport> Session::findNonFinite(std::string_view entry,
   MINIGPTC_RETURN_IF_ERROR(checkInputs(impl_->entries[*number], inputs));
   NonFiniteFinder finder(impl_->program);
   finder.inspectInputs(impl_->program.entries[*number], inputs);
-  StatusOr<std::vector<Array>> outputs = impl_->run(*number, std::move(inputs), &finder);
+  StatusOr<std::vector<Array>> outputs = impl_->run(*number, inputs, &finder);
   if (!outputs)
     return outputs.status();
   return finder.report();

@@ -13,16 +13,10 @@ StatusOr<Stepper> Stepper::create(const Program &program, Device &device) {
     return Status(StatusCode::failedPrecondition,
                   "programs run on devices that share the host's memory, unlike " +
                       device.info().driver);
-  Stepper stepper(program);
-  uint64_t frame = 0, operands = 0;
-  for (const Entry &entry : program.entries) {
-    frame = std::max(frame, program.blocks[entry.block].frameSize);
+  Stepper stepper(program, device);
+  uint64_t operands = 0;
+  for (const Entry &entry : program.entries)
     operands = std::max(operands, program.blocks[entry.block].nestedOperands);
-  }
-  StatusOr<std::unique_ptr<Buffer>> arena = device.allocate(frame);
-  if (!arena)
-    return arena.status();
-  stepper.arena_ = std::move(*arena);
   stepper.scratch_.resize(operands);
   if (!program.kernels.empty()) {
     std::vector<std::string> symbols;
@@ -42,6 +36,7 @@ StatusOr<Stepper> Stepper::create(const Program &program, Device &device) {
 
 Status Stepper::run(const Entry &entry, std::span<void *const> arguments,
                     const StepOptions &options) {
+  MINIGPTC_RETURN_IF_ERROR(provideArena(program_->blocks[entry.block].frameSize));
   ThreadLog *log = options.observer ? options.observer->threadLog() : nullptr;
   if (log)
     queue_->recordThreads(log);
@@ -51,6 +46,17 @@ Status Stepper::run(const Entry &entry, std::span<void *const> arguments,
     queue_->recordThreads(nullptr);
   MINIGPTC_RETURN_IF_ERROR(status);
   return queue_->synchronize();
+}
+
+Status Stepper::provideArena(uint64_t bytes) {
+  if (arena_ && arena_->size() >= bytes)
+    return {};
+  arena_.reset(); // Before the larger one is there.
+  StatusOr<std::unique_ptr<Buffer>> arena = device_->allocate(bytes);
+  if (!arena)
+    return arena.status();
+  arena_ = std::move(*arena);
+  return {};
 }
 
 void Stepper::bind(const Block &block, std::span<void *const> arguments, std::byte *frame,
@@ -72,8 +78,7 @@ Status Stepper::runBlock(const Block &block, std::span<void *const> arguments, s
   std::span<void *> calleeScratch = scratch.subspan(block.operands.size());
   bind(block, arguments, frame, operands);
   for (const Instruction &instruction : block.instructions) {
-    if (options.cancellable && cancellationRequested())
-      return Status(StatusCode::cancelled, "interrupted");
+    MINIGPTC_RETURN_IF_ERROR(checkCancellation(options));
     BoundInstruction bound{
         block, instruction,
         operands.subspan(instruction.firstOperand, instruction.numInputs + instruction.numOutputs)};
@@ -86,6 +91,8 @@ Status Stepper::runBlock(const Block &block, std::span<void *const> arguments, s
         options.observer->leave(instruction);
       continue;
     }
+    if (options.undo)
+      options.undo->before(bound.outputs());
     if (options.observer)
       MINIGPTC_RETURN_IF_ERROR(options.observer->before(bound));
     MINIGPTC_RETURN_IF_ERROR(runInstruction(bound));
@@ -95,6 +102,16 @@ Status Stepper::runBlock(const Block &block, std::span<void *const> arguments, s
     }
   }
   return {};
+}
+
+Status Stepper::checkCancellation(const StepOptions &options) {
+  if (!options.cancellable || !cancellationRequested() ||
+      (options.undo && !options.undo->canUndo()))
+    return {};
+  MINIGPTC_RETURN_IF_ERROR(queue_->synchronize());
+  if (options.undo)
+    options.undo->undo();
+  return Status(StatusCode::cancelled, "interrupted");
 }
 
 Status Stepper::runInstruction(const BoundInstruction &bound) {

@@ -4,14 +4,15 @@
 //   stepper->run(entry, arguments, {.observer = nullptr, .cancellable = true});
 //
 // Owns what a step needs besides its arguments: the loaded code, the arena (one frame,
-// as large as the largest entry's), space for operand pointers. Nothing is allocated
-// while it runs.
+// as large as the largest entry's that has run), space for operand pointers. Nothing is
+// allocated while blocks run.
 //
 //===----------------------------------------------------------------------===//
 #ifndef MINIGPTC_RUNTIME_EXEC_STEPPER_H
 #define MINIGPTC_RUNTIME_EXEC_STEPPER_H
 
 #include "runtime/exec/Program.h"
+#include "runtime/exec/UndoLog.h"
 #include "runtime/hal/Device.h"
 
 namespace minigptc::runtime {
@@ -43,27 +44,33 @@ public:
 struct StepOptions {
   StepObserver *observer = nullptr; ///< with one, each instruction is waited for
   bool cancellable = false;         ///< the process-wide request ends the run half-way
+  UndoLog *undo = nullptr;          ///< ... while this can take back what was written
 };
 
 class Stepper {
 public:
-  /// `program` outlives the stepper.
+  /// `program` and `device` outlive the stepper.
   static StatusOr<Stepper> create(const Program &program, Device &device);
 
   /// `arguments` are device pointers, the entry's inputs, then outputs.
   Status run(const Entry &entry, std::span<void *const> arguments, const StepOptions &options);
 
 private:
-  explicit Stepper(const Program &program) : program_(&program) {}
+  Stepper(const Program &program, Device &device) : program_(&program), device_(&device) {}
+
+  Status provideArena(uint64_t bytes);
 
   Status runBlock(const Block &block, std::span<void *const> arguments, std::byte *frame,
                   std::span<void *> scratch, const StepOptions &options);
+  /// Ends a run that the user interrupts, while it can be taken back.
+  Status checkCancellation(const StepOptions &options);
   Status runInstruction(const BoundInstruction &bound);
   void bind(const Block &block, std::span<void *const> arguments, std::byte *frame,
             std::span<void *> operands) const;
   void evaluateScalars(const BoundInstruction &bound) const;
 
   const Program *program_;
+  Device *device_;
   std::unique_ptr<Executable> code_; ///< null if there are no kernels
   std::unique_ptr<Queue> queue_;
   std::unique_ptr<Buffer> arena_;

@@ -122,6 +122,25 @@ DeviceMemory memoryOf(const EntryInfo &trainStep) {
   return memory;
 }
 
+Status checkMemory(const DeviceMemory &plan, const MemoryLimits &limits, std::string &remark) {
+  if (plan.total() <= std::min(limits.available, limits.total))
+    return Status::success();
+  bool possible = plan.total() <= limits.total;
+  std::string text =
+      "training needs " + readableBytes(plan.total()) + " (parameters " +
+      readableBytes(plan.parameters) + ", gradients " + readableBytes(plan.gradients) +
+      ", optimizer " + readableBytes(plan.optimizer) + ", activations " +
+      readableBytes(plan.activations) + ", workspace " + readableBytes(plan.workspace) +
+      "), but " + readableBytes(possible ? limits.available : limits.total) +
+      (possible ? " are free now" : " are all that this process can have");
+  if (!possible)
+    return Status(StatusCode::resourceExhausted, text)
+        .withHelp("make training.batch_size or model.context_length smaller; `--preset tiny` "
+                  "trains a small model");
+  remark = text + ": it may get slow, or be ended by the system";
+  return Status::success();
+}
+
 std::optional<double> Summary::gemmPeakFraction() const {
   if (!modelFlopsPerStep || gemmPeak <= 0 || medianStepSeconds <= 0)
     return std::nullopt;

@@ -11,6 +11,7 @@
 #ifndef MINIGPTC_RUNTIME_TRAIN_METRICS_H
 #define MINIGPTC_RUNTIME_TRAIN_METRICS_H
 
+#include "runtime/base/MemoryLimits.h"
 #include "runtime/train/TrainingSession.h"
 
 namespace minigptc::runtime {
@@ -58,6 +59,9 @@ struct DeviceMemory {
 };
 /// From the entry `train_step`.
 DeviceMemory memoryOf(const EntryInfo &trainStep);
+/// resourceExhausted, with the plan's numbers, if it surely does not fit; success, and
+/// a remark, if it is more than what is unused now.
+Status checkMemory(const DeviceMemory &plan, const MemoryLimits &limits, std::string &remark);
 
 struct Summary {
   int64_t parameters = 0;

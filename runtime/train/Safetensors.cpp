@@ -37,6 +37,42 @@ const ElementName *findElement(std::string_view name) {
   return nullptr;
 }
 
+/// Stops at a key that an object has twice; the parser into values would keep the last.
+/// (Its callbacks could tell, too, but then its time is quadratic in the number of names.)
+class RepeatedKey final : public Json::json_sax_t {
+public:
+  const std::string &key() const { return key_; }
+
+  bool start_object(size_t) override {
+    open_.emplace_back();
+    return true;
+  }
+  bool key(std::string &key) override {
+    key_ = key;
+    return open_.back().insert(key).second;
+  }
+  bool end_object() override {
+    open_.pop_back();
+    return true;
+  }
+  bool null() override { return true; }
+  bool boolean(bool) override { return true; }
+  bool number_integer(int64_t) override { return true; }
+  bool number_unsigned(uint64_t) override { return true; }
+  bool number_float(double, const std::string &) override { return true; }
+  bool string(std::string &) override { return true; }
+  bool binary(Json::binary_t &) override { return true; }
+  bool start_array(size_t) override { return true; }
+  bool end_array() override { return true; }
+  bool parse_error(size_t, const std::string &, const nlohmann::detail::exception &) override {
+    return false;
+  }
+
+private:
+  std::vector<std::set<std::string>> open_; ///< the keys of each object around
+  std::string key_;
+};
+
 /// Reads the header of one file; every failure names the file.
 class HeaderReader {
 public:
@@ -60,26 +96,14 @@ private:
 };
 
 StatusOr<Json> HeaderReader::parseJson(std::string_view text) const {
-  // The parser keeps the last of equal keys, so they are looked for on the way.
-  std::vector<std::set<std::string>> open;
-  std::string duplicate;
-  auto watch = [&](int, Json::parse_event_t event, Json &parsed) {
-    if (event == Json::parse_event_t::object_start)
-      open.emplace_back();
-    else if (event == Json::parse_event_t::object_end)
-      open.pop_back();
-    else if (event == Json::parse_event_t::key && duplicate.empty() &&
-             !open.back().insert(parsed.get<std::string>()).second)
-      duplicate = parsed.get<std::string>();
-    return true;
-  };
-  Json json = Json::parse(text, watch, /*allow_exceptions=*/false);
+  Json json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
   if (json.is_discarded())
     return damaged("its header is not JSON");
   if (!json.is_object())
     return damaged("its header is not a JSON object");
-  if (!duplicate.empty())
-    return damaged("'" + duplicate + "' occurs twice in its header");
+  RepeatedKey repeated;
+  if (!Json::sax_parse(text, &repeated))
+    return damaged("'" + repeated.key() + "' occurs twice in its header");
   return json;
 }
 
@@ -204,9 +228,12 @@ StatusOr<SafetensorsFile> SafetensorsFile::parse(std::vector<std::byte> bytes,
   uint64_t headerBytes = 0;
   for (int i = 7; i >= 0; --i)
     headerBytes = headerBytes << 8 | uint64_t(bytes[size_t(i)]);
-  if (headerBytes > kMaxHeaderBytes || headerBytes > bytes.size() - 8)
+  if (headerBytes > bytes.size() - 8)
     return damaged("its header would have " + std::to_string(headerBytes) +
                    " bytes, the file has " + std::to_string(bytes.size()));
+  if (headerBytes > kMaxHeaderBytes)
+    return damaged("its header has " + std::to_string(headerBytes) + " bytes, more than the " +
+                   std::to_string(kMaxHeaderBytes) + " that the format allows");
   SafetensorsFile file;
   file.path_ = path;
   file.dataStart_ = 8 + headerBytes;

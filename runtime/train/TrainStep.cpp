@@ -128,7 +128,11 @@ std::vector<Array> TrainStep::takeInputs(const Batch &batch, RandomKey key) {
 }
 
 StatusOr<StepOutcome> TrainStep::run(const Batch &batch, RandomKey key) {
-  StatusOr<std::vector<Array>> outputs = program_->run("train_step", takeInputs(batch, key));
+  std::vector<Array> inputs = takeInputs(batch, key);
+  StatusOr<std::vector<Array>> outputs = program_->runInterruptibly("train_step", inputs);
+  if (!outputs && outputs.status().code() == StatusCode::cancelled)
+    for (size_t i = 0; i < state_.size(); ++i)
+      state_[i].second = std::move(inputs[size_t(stateInput_[i])]);
   if (!outputs)
     return outputs.status();
   for (size_t i = 0; i < state_.size(); ++i)

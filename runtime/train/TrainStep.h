@@ -41,6 +41,7 @@ public:
   /// Named as in weight files; shares storage with the state.
   NamedArrays parameters() const;
 
+  /// `cancelled` if the user interrupts the process: the state is as it was.
   StatusOr<StepOutcome> run(const Batch &batch, RandomKey key);
   /// The first instruction of this step with a result that is not finite.
   StatusOr<NonFiniteReport> findNonFinite(const Batch &batch, RandomKey key);

@@ -198,6 +198,8 @@ Status TrainingLoop::advance() {
   if (!batch)
     return batch.status();
   StatusOr<StepOutcome> outcome = step_.run(*batch, stepKey());
+  if (!outcome && outcome.status().code() == StatusCode::cancelled)
+    return Status::success(); // The loop ends and saves the state before this step.
   if (!outcome)
     return outcome.status();
   seconds_.push_back(std::max(

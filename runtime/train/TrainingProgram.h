@@ -53,6 +53,11 @@ public:
   virtual const EntryInfo *entry(std::string_view name) const = 0;
   /// Inputs and outputs in the order of the entry.
   virtual StatusOr<std::vector<Array>> run(std::string_view entry, std::vector<Array> inputs) = 0;
+  /// As `run`; `cancelled`, when the user interrupts the process, leaves `inputs` whole.
+  virtual StatusOr<std::vector<Array>> runInterruptibly(std::string_view entry,
+                                                        std::vector<Array> &inputs) {
+    return run(entry, std::move(inputs));
+  }
   virtual StatusOr<NonFiniteReport> findNonFinite(std::string_view entry,
                                                   std::vector<Array> inputs) = 0;
 };
@@ -77,6 +82,10 @@ public:
   const EntryInfo *entry(std::string_view name) const override { return session_.entry(name); }
   StatusOr<std::vector<Array>> run(std::string_view entry, std::vector<Array> inputs) override {
     return session_.run(entry, std::move(inputs));
+  }
+  StatusOr<std::vector<Array>> runInterruptibly(std::string_view entry,
+                                                std::vector<Array> &inputs) override {
+    return session_.runInterruptibly(entry, inputs);
   }
   StatusOr<NonFiniteReport> findNonFinite(std::string_view entry,
                                           std::vector<Array> inputs) override {

@@ -102,6 +102,11 @@ StatusOr<TrainingResult> TrainingSession::Impl::run(TrainingProgram &program) {
                   "the training data is shorter than the program's context + 1");
   for (const std::string &remark : data.remarks)
     log().remark(remark);
+  std::string tight;
+  MINIGPTC_RETURN_IF_ERROR(
+      checkMemory(memoryOf(*program.entry("train_step")), memoryLimits(), tight));
+  if (!tight.empty())
+    log().remark(tight);
   // Before anything is written: weights or a checkpoint that do not fit leave the folder
   // as it was.
   MINIGPTC_RETURN_IF_ERROR(setState(*step, *metadata));

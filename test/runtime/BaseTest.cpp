@@ -4,6 +4,7 @@
 #include "runtime/base/File.h"
 #include "runtime/base/Hash.h"
 #include "runtime/base/Log.h"
+#include "runtime/base/MemoryLimits.h"
 #include "runtime/base/Scalar.h"
 
 #include <catch2/catch.hpp>
@@ -147,12 +148,51 @@ TEST_CASE("files that cannot be read or written say why") {
   CHECK(readFile(folder / "none").status().code() == StatusCode::notFound);
   CHECK_THAT(readFile(folder.path).status().message(), Contains("Is a directory"));
   CHECK_THAT(readFile("/dev/null").status().message(), Contains("not a regular file"));
+  REQUIRE(mkfifo((folder / "pipe").c_str(), 0600) == 0); // Nobody writes: no waiting for it.
+  CHECK_THAT(readFile(folder / "pipe").status().message(), Contains("not a regular file"));
   CHECK_THAT(writeFileAtomically(folder.path, "x").message(), Contains("Is a directory"));
   CHECK(writeFileAtomically(folder / "none/file", "x").code() == StatusCode::notFound);
   REQUIRE(writeFileAtomically(folder / "file", "x").ok());
   CHECK_THAT(createDirectories(folder / "file/sub").message(), Contains("Not a directory"));
   CHECK(createDirectories(folder / "a/b/c").ok());
   CHECK(createDirectories(folder / "a/b/c").ok());
+}
+
+TEST_CASE("memory: the machine's, or less in a control group") {
+  Folder folder;
+  auto write = [&](const std::string &path, std::string_view text) {
+    std::string file = folder / path;
+    REQUIRE(createDirectories(std::filesystem::path(file).parent_path()).ok());
+    REQUIRE(writeFileAtomically(file, text).ok());
+  };
+  CHECK(memoryLimits(folder.path).total == UINT64_MAX); // Nothing is told.
+  write("proc/meminfo", "MemTotal:  1000 kB\nMemFree: 1 kB\nMemAvailable: 700 kB\nSwapTotal: 24 kB\n");
+  CHECK(memoryLimits(folder.path).total == 1024 << 10);
+  CHECK(memoryLimits(folder.path).available == 700 << 10);
+  SECTION("version 1; the group's name is not known in the container") {
+    write("proc/self/cgroup", "9:cpu:/\n4:memory,other:/outside/name\n0::/\n");
+    write("sys/fs/cgroup/memory/memory.limit_in_bytes", "204800\n");
+    write("sys/fs/cgroup/memory/memory.usage_in_bytes", "102400\n");
+    write("sys/fs/cgroup/memory/memory.stat", "cache 7\ntotal_inactive_file 1024\n");
+    CHECK(memoryLimits(folder.path).total == 204800 + (24 << 10));
+    CHECK(memoryLimits(folder.path).available == 204800 - 102400 + 1024);
+  }
+  SECTION("version 2: the smallest of the groups around; max is no limit") {
+    write("proc/self/cgroup", "0::/a/b\n");
+    write("sys/fs/cgroup/a/b/memory.max", "max\n");
+    write("sys/fs/cgroup/a/memory.max", "409600\n");
+    write("sys/fs/cgroup/a/memory.current", "999999999\n");
+    CHECK(memoryLimits(folder.path).total == 409600 + (24 << 10));
+    CHECK(memoryLimits(folder.path).available == 0);
+  }
+  SECTION("a limit beyond the machine's memory") {
+    write("proc/self/cgroup", "4:memory:/\n");
+    write("sys/fs/cgroup/memory/memory.limit_in_bytes", "9223372036854771712\n");
+    CHECK(memoryLimits(folder.path).total == 1024 << 10);
+    CHECK(memoryLimits(folder.path).available == 700 << 10);
+  }
+  CHECK(memoryLimits().total > 1 << 20);
+  CHECK(readableBytes(uint64_t(3) << 29) == "1.5 GiB");
 }
 
 TEST_CASE("files are mapped") {

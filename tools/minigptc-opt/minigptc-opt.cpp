@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "compiler/interpreter/RunFunctions.h"
+#include "compiler/pipelines/Nesting.h"
 #include "compiler/pipelines/Pipelines.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Support/FileUtilities.h"
@@ -29,6 +30,11 @@ static llvm::LogicalResult runTool(const std::string &input, const std::string &
   auto out = buffer ? mlir::openOutputFile(output, &error) : nullptr;
   if (!out) {
     llvm::errs() << error << "\n";
+    return llvm::failure();
+  }
+  if (size_t line = minigptc::lineOfDeepNesting(buffer->getBuffer())) {
+    llvm::errs() << input << ":" << line << ": error: brackets are nested more than "
+                 << minigptc::kMaxNesting << " deep\n";
     return llvm::failure();
   }
   if (runFunctions) {

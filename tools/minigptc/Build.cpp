@@ -2,9 +2,9 @@
 #include "tools/minigptc/Build.h"
 
 #include "minigptc/trace/TraceError.h"
+#include "runtime/base/MemoryLimits.h"
 
 #include <chrono>
-#include <unistd.h>
 
 using namespace minigptc;
 using runtime::Status;
@@ -87,7 +87,7 @@ Status minigptc::guardCompile(const std::function<Status()> &body) {
 
 Status minigptc::checkFits(const runtime::RunConfig &config) {
   const auto &model = config.model;
-  double memory = double(sysconf(_SC_PHYS_PAGES)) * double(sysconf(_SC_PAGESIZE));
+  double memory = double(runtime::memoryLimits().total);
   double gib = 1 << 30;
   char text[200];
   // Parameters, their gradients and two moments, in f32: the least a step needs.

@@ -1,9 +1,10 @@
 //===- DevicesCommand.cpp - minigptc devices ------------------------------===//
 #include "tools/minigptc/Commands.h"
 
+#include "runtime/base/MemoryLimits.h"
+
 #include <fstream>
 #include <thread>
-#include <unistd.h>
 
 /// The processor's name as the kernel gives it, or a general word.
 static std::string processorName() {
@@ -30,9 +31,9 @@ void minigptc::addDevicesCommand(CLI::App &app, int &exitStatus) {
   CLI::App *command = app.add_subcommand("devices", "Lists the devices a program can run on");
   command->footer("Example:\n  minigptc devices");
   command->callback([&exitStatus] {
-    double gib = double(sysconf(_SC_PHYS_PAGES)) * double(sysconf(_SC_PAGESIZE)) / (1 << 30);
-    printf("cpu:0  %s, %u threads, %s, %.1f GiB memory  (default)\n", processorName().c_str(),
-           std::thread::hardware_concurrency(), vectorWidth(), gib);
+    printf("cpu:0  %s, %u threads, %s, %s memory  (default)\n", processorName().c_str(),
+           std::thread::hardware_concurrency(), vectorWidth(),
+           runtime::readableBytes(runtime::memoryLimits().total).c_str());
     exitStatus = 0;
   });
 }

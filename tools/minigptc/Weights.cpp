@@ -2,6 +2,7 @@
 #include "tools/minigptc/Weights.h"
 
 #include "runtime/train/Checkpoint.h"
+#include "runtime/train/Safetensors.h"
 #include "tools/common/CommandLine.h"
 
 using namespace minigptc;
@@ -31,6 +32,10 @@ runtime::StatusOr<Source> findSource(const WeightFlags &flags, bool quiet) {
     runtime::StatusOr<runtime::RunConfig> config = flags.model.resolve(quiet);
     if (!config)
       return config.status();
+    runtime::StatusOr<runtime::SafetensorsFile> file =
+        runtime::SafetensorsFile::open(flags.weights);
+    if (!file)
+      return file.status();
     return Source{*config, std::nullopt};
   }
   if (flags.model.chosen() || !flags.model.settings.empty())

@@ -25,7 +25,23 @@ void ArtifactBuilder::addBuffer(BlockTables &tables, Value value, fb::Buffer buf
   tables.buffers.push_back(buffer);
 }
 
+/// Of another kind, an attribute must not count as absent: an index would be unbounded.
+static LogicalResult checkArgumentAttributes(exec::BlockOp block) {
+  for (unsigned i = 0; i < block.getNumArguments(); ++i)
+    for (StringRef name : {graph::attr::kName, graph::attr::kDonate, graph::attr::kIndexBound}) {
+      Attribute value = block.getArgAttr(i, name);
+      auto integer = dyn_cast_if_present<IntegerAttr>(value);
+      bool fits = name == graph::attr::kName ? isa_and_present<StringAttr>(value)
+                                             : integer && integer.getType().isInteger(64);
+      if (value && !fits)
+        return block.emitOpError() << "has " << value << " as '" << name << "' of argument " << i;
+    }
+  return success();
+}
+
 LogicalResult ArtifactBuilder::collectBlock(exec::BlockOp block) {
+  if (failed(checkArgumentAttributes(block)))
+    return failure();
   BlockTables tables;
   std::vector<uint64_t> argumentSizes;
   for (BlockArgument argument : block.getBody().getArguments()) {

@@ -101,6 +101,8 @@ void attachModels(MLIRContext *context) {
 class ProgramBuilder {
 public:
   FailureOr<HostProgram> build(func::FuncOp function) {
+    if (function.isExternal())
+      return function.emitError("a function that the host evaluates needs a body");
     for (BlockArgument argument : function.getArguments())
       registers[argument] = append({ScalarOp::input, argument.getArgNumber(), 0, 0, 0.0});
     for (Operation &op : function.getBody().front().without_terminator())

@@ -3,6 +3,7 @@
 #include "runtime/base/Cpu.h"
 #include "runtime/base/Log.h"
 #include "runtime/base/Memory.h"
+#include "runtime/base/MemoryLimits.h"
 #include "runtime/base/ThreadPool.h"
 #include "runtime/drivers/host/HostGemm.h"
 #include "runtime/drivers/host/SharedObject.h"
@@ -125,7 +126,8 @@ public:
     std::shared_ptr<std::byte[]> block = allocateAligned(bytes);
     if (!block)
       return Status(StatusCode::resourceExhausted,
-                    "no memory for a block of " + std::to_string(bytes) + " bytes")
+                    "no memory for a block of " + std::to_string(bytes) + " bytes; there are " +
+                        readableBytes(memoryLimits().total))
           .withHelp("a smaller batch or context, or a smaller model, needs less");
     return std::unique_ptr<Buffer>(std::make_unique<HostBuffer>(std::move(block), bytes));
   }

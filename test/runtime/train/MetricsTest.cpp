@@ -64,6 +64,22 @@ TEST_CASE("metrics: after a resume each step is there once") {
   CHECK(steps == "0 1 2 e0 e3 3 ");
 }
 
+TEST_CASE("memory: a plan is refused where it surely does not fit, and remarked on if it is tight") {
+  constexpr uint64_t gib = uint64_t(1) << 30;
+  DeviceMemory plan{.parameters = gib, .gradients = gib, .optimizer = 2 * gib, .activations = gib};
+  std::string remark;
+  CHECK(checkMemory(plan, {.total = 8 * gib, .available = 5 * gib}, remark).ok());
+  CHECK(remark.empty());
+  CHECK(checkMemory(plan, {.total = 8 * gib, .available = 3 * gib}, remark).ok());
+  CHECK(contains(remark, "needs 5.0 GiB"));
+  CHECK(contains(remark, "optimizer 2.0 GiB"));
+  CHECK(contains(remark, "3.0 GiB are free now"));
+  Status status = checkMemory(plan, {.total = 4 * gib, .available = 4 * gib}, remark);
+  CHECK(status.code() == StatusCode::resourceExhausted);
+  CHECK(contains(status.message(), "4.0 GiB are all"));
+  CHECK(contains(status.help(), "batch_size"));
+}
+
 TEST_CASE("summary: every key of the command line's page") {
   TrainingOptions options;
   options.compile = CompileReport{.kernels = 7};

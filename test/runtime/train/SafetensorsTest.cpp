@@ -2,6 +2,7 @@
 #include "test/runtime/train/TestFiles.h"
 
 #include <catch2/catch.hpp>
+#include <chrono>
 #include <cstring>
 #include <random>
 
@@ -100,6 +101,20 @@ TEST_CASE("safetensors: a header length beyond the file") {
   CHECK_FALSE(SafetensorsFile::parse({}, "f").ok());
   CHECK_FALSE(SafetensorsFile::open("/nonexistent/file").ok());
   CHECK_FALSE(SafetensorsFile::open("/").ok());
+}
+
+TEST_CASE("safetensors: a header of very many names is read in linear time") {
+  std::string header = "{";
+  for (int i = 0; i < 100000; ++i)
+    header += "\"t" + std::to_string(i) + R"(":{"dtype":"F32","shape":[0],"data_offsets":[0,0]},)";
+  header.back() = '}';
+  auto begin = std::chrono::steady_clock::now();
+  CHECK(SafetensorsFile::parse(fileOf(header, 0), "f").ok());
+  CHECK(std::chrono::steady_clock::now() - begin < std::chrono::seconds(10));
+  // Nested deeper than any stack.
+  CHECK(contains(complaint(std::string(1000000, '['), 0), "not JSON"));
+  CHECK(contains(complaint(R"({"a":{"dtype":"F32","dtype":"F16","shape":[],"data_offsets":[0,4]}})", 4),
+                 "'dtype' occurs twice"));
 }
 
 TEST_CASE("safetensors: random damage never reads outside the file") {

@@ -53,7 +53,8 @@ public:
     help_ = std::move(help);
     return std::move(*this);
   }
-  /// "message\n  at place\n  help: help", without trailing newline.
+  /// "message\n  at place\n  help: help", without trailing newline; control characters
+  /// (of a name in a damaged file, say) as \xNN.
   std::string toString() const;
 
 private:
