@@ -2,6 +2,7 @@
 #include "compiler/interpreter/RunFunctions.h"
 #include "compiler/interpreter/Element.h"
 #include "compiler/interpreter/Interpreter.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
 #include "llvm/Support/Format.h"
 
 #include <cmath>

@@ -1,5 +1,6 @@
 //===- Locations.cpp ------------------------------------------------------===//
 #include "compiler/target/cpu/Locations.h"
+#include "mlir/IR/BuiltinAttributes.h"
 
 using namespace mlir;
 using namespace minigptc;
