@@ -53,8 +53,7 @@ public:
     help_ = std::move(help);
     return std::move(*this);
   }
-  /// "message\n  at place\n  help: help", without trailing newline; control characters
-  /// (of a name in a damaged file, say) as \xNN.
+  /// "message\n  at place\n  help: help", without trailing newline.
   std::string toString() const;
 
 private:
