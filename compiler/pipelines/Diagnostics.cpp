@@ -1,5 +1,7 @@
 //===- Diagnostics.cpp ----------------------------------------------------===//
 #include "compiler/pipelines/Diagnostics.h"
+#include "mlir/IR/BuiltinAttributes.h"
+#include "llvm/Support/raw_ostream.h"
 
 using namespace mlir;
 

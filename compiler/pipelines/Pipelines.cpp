@@ -3,6 +3,8 @@
 
 #include "dialects/exec/IR/Exec.h"
 #include "dialects/graph/IR/Graph.h"
+#include "mlir/Pass/Pass.h"
+#include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassRegistry.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
