@@ -251,9 +251,8 @@ namespace {
 /// Ends the function with a return and gives it its result types.
 void finish(FunctionScope &scope, ValueRange results, Location loc) {
   func::ReturnOp::create(scope.builder, loc, results);
-  scope.function.setType(FunctionType::get(scope.function.getContext(),
-                                           scope.function.front().getArgumentTypes(),
-                                           TypeRange(results)));
+  scope.function.setType(FunctionType::get(
+      scope.function.getContext(), scope.function.front().getArgumentTypes(), TypeRange(results)));
 }
 } // namespace
 

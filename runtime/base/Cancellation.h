@@ -5,7 +5,8 @@
 //
 // One flag for the process. Work ends at the next point where its state is whole: the
 // training loop between two steps, an entry function between two instructions, unless
-// it has begun to overwrite its donated inputs. The second signal of a kind ends the process at once.
+// it has begun to overwrite its donated inputs. The second signal of a kind ends the process at
+// once.
 //
 //===----------------------------------------------------------------------===//
 #ifndef MINIGPTC_RUNTIME_BASE_CANCELLATION_H

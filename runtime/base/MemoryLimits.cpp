@@ -36,8 +36,8 @@ constexpr GroupFiles kVersion2{"/sys/fs/cgroup", "memory.max", "memory.current",
 
 /// Lowers `limits` to those of a group and the groups around it. In a container the
 /// group's name may be that outside; then the folder's own files are its.
-void applyGroup(const std::string &root, const GroupFiles &files, std::string group,
-                uint64_t swap, MemoryLimits &limits) {
+void applyGroup(const std::string &root, const GroupFiles &files, std::string group, uint64_t swap,
+                MemoryLimits &limits) {
   for (;;) {
     std::string folder = root + files.folder + group + "/";
     if (std::optional<uint64_t> limit = readNumber(folder + files.limit)) {

@@ -32,7 +32,7 @@ struct Session::Impl {
   std::string metadata;
   std::vector<EntryInfo> entries; ///< as `program.entries`
   std::unique_ptr<Device> device;
-  std::optional<Stepper> stepper; ///< uses the two above
+  std::optional<Stepper> stepper;     ///< uses the two above
   std::unique_ptr<Profiler> profiler; ///< made when it is first wanted
   bool profiling = false;
 
@@ -82,7 +82,28 @@ StatusOr<std::vector<Array>> Session::Impl::run(size_t number, std::vector<Array
                                                 StepObserver *observer, bool interruptible) {
   const EntryInfo &info = entries[number];
   MINIGPTC_RETURN_IF_ERROR(checkInputs(info, inputs));
-  Session::Session(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+  StatusOr<std::vector<Array>> outputs = prepareOutputs(info, inputs);
+  if (!outputs)
+    return outputs.status();
+  std::vector<void *> arguments;
+  std::vector<std::span<std::byte>> donated;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    arguments.push_back(inputs[i].data());
+    if (info.inputs[i].donatedTo >= 0)
+      donated.emplace_back(inputs[i].data(), size_t(inputs[i].type().numBytes()));
+  }
+  for (Array &output : *outputs)
+    arguments.push_back(output.data());
+  const Entry &entry = program.entries[number];
+  UndoLog undo(std::move(donated));
+  StepOptions options{.observer = observer,
+                      .cancellable = interruptible || !entry.donates,
+                      .undo = interruptible && entry.donates ? &undo : nullptr};
+  MINIGPTC_RETURN_IF_ERROR(stepper->run(entry, arguments, options));
+  return outputs;
+}
+
+Session::Session(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Session::Session(Session &&) noexcept = default;
 Session &Session::operator=(Session &&) noexcept = default;
 Session::~Session() = default;

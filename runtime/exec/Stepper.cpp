@@ -119,8 +119,8 @@ Status Stepper::runInstruction(const BoundInstruction &bound) {
   switch (instruction.opcode) {
   case fb::Opcode::launch: {
     const KernelInfo &kernel = program_->kernels[instruction.target];
-    return queue_->launch(*code_, {instruction.target, bound.operands, kernel.items, kernel.grain,
-                                   kernel.scratch});
+    return queue_->launch(
+        *code_, {instruction.target, bound.operands, kernel.items, kernel.grain, kernel.scratch});
   }
   case fb::Opcode::gemm:
     return queue_->gemm(program_->gemms[instruction.target].problem, bound.operands[0],

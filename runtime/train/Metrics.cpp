@@ -130,8 +130,8 @@ Status checkMemory(const DeviceMemory &plan, const MemoryLimits &limits, std::st
       "training needs " + readableBytes(plan.total()) + " (parameters " +
       readableBytes(plan.parameters) + ", gradients " + readableBytes(plan.gradients) +
       ", optimizer " + readableBytes(plan.optimizer) + ", activations " +
-      readableBytes(plan.activations) + ", workspace " + readableBytes(plan.workspace) +
-      "), but " + readableBytes(possible ? limits.available : limits.total) +
+      readableBytes(plan.activations) + ", workspace " + readableBytes(plan.workspace) + "), but " +
+      readableBytes(possible ? limits.available : limits.total) +
       (possible ? " are free now" : " are all that this process can have");
   if (!possible)
     return Status(StatusCode::resourceExhausted, text)

@@ -166,7 +166,8 @@ TEST_CASE("memory: the machine's, or less in a control group") {
     REQUIRE(writeFileAtomically(file, text).ok());
   };
   CHECK(memoryLimits(folder.path).total == UINT64_MAX); // Nothing is told.
-  write("proc/meminfo", "MemTotal:  1000 kB\nMemFree: 1 kB\nMemAvailable: 700 kB\nSwapTotal: 24 kB\n");
+  write("proc/meminfo",
+        "MemTotal:  1000 kB\nMemFree: 1 kB\nMemAvailable: 700 kB\nSwapTotal: 24 kB\n");
   CHECK(memoryLimits(folder.path).total == 1024 << 10);
   CHECK(memoryLimits(folder.path).available == 700 << 10);
   SECTION("version 1; the group's name is not known in the container") {

@@ -5,12 +5,28 @@
 using namespace mlir;
 using namespace minigptc::exec;
 
+/// More than any machine has, and far from where sums of sizes and offsets overflow.
+static constexpr int64_t kMaxBufferBytes = int64_t(1) << 46;
+
+/// Without overflow, which MLIR's own product of the sizes does not exclude.
+static bool isTooLarge(MemRefType type) {
+  int64_t bytes = (type.getElementTypeBitWidth() + 7) / 8;
+  for (int64_t size : type.getShape())
+    if (llvm::MulOverflow(bytes, size, bytes) || bytes > kMaxBufferBytes)
+      return !llvm::is_contained(type.getShape(), 0);
+  return false;
+}
+
 LogicalResult minigptc::exec::verifyBufferType(Operation *op, Type type) {
   auto memref = dyn_cast<MemRefType>(type);
   if (!memref || !memref.hasStaticShape() || !memref.getLayout().isIdentity() ||
-      memref.getMemorySpace())
-    return op->emitOpError() << "has a buffer of type " << type
-                             << "; buffers are memrefs of static shape and identity layout";
+      memref.getMemorySpace() || !memref.getElementType().isIntOrFloat())
+    return op->emitOpError()
+           << "has a buffer of type " << type
+           << "; buffers are memrefs of numbers, of static shape and identity layout";
+  if (isTooLarge(memref))
+    return op->emitOpError() << "has a buffer of type " << type << ", which is larger than "
+                             << kMaxBufferBytes << " bytes";
   return success();
 }
 
@@ -25,10 +41,10 @@ LogicalResult FrameOp::verify() {
   if (offset < 0 || offset % 64 != 0)
     return emitOpError() << "offset " << offset << " is not a multiple of 64";
   auto block = (*this)->getParentOfType<BlockOp>();
-  if (block && offset + bytes > int64_t(block.getFrameSize())) {
-    InFlightDiagnostic error = emitOpError() << "ends at byte " << offset + bytes
-                                             << ", outside the block's frame of "
-                                             << block.getFrameSize() << " bytes";
+  if (block && uint64_t(offset) + uint64_t(bytes) > block.getFrameSize()) {
+    InFlightDiagnostic error =
+        emitOpError() << "ends at byte " << uint64_t(offset) + uint64_t(bytes)
+                      << ", outside the block's frame of " << block.getFrameSize() << " bytes";
     error.attachNote(block.getLoc()) << "the block is here";
     return error;
   }

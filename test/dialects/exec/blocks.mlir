@@ -51,7 +51,7 @@ exec.block @b(%x: memref<4xf32>) inputs 1 frame 65 {
 
 // -----
 
-// expected-error@+1 {{has a buffer of type 'memref<?xf32>'; buffers are memrefs of static shape and identity layout}}
+// expected-error@+1 {{has a buffer of type 'memref<?xf32>'; buffers are memrefs of numbers, of static shape and identity layout}}
 exec.block @b(%x: memref<?xf32>) inputs 1 frame 64 {
   exec.return
 }

@@ -64,7 +64,8 @@ TEST_CASE("metrics: after a resume each step is there once") {
   CHECK(steps == "0 1 2 e0 e3 3 ");
 }
 
-TEST_CASE("memory: a plan is refused where it surely does not fit, and remarked on if it is tight") {
+TEST_CASE(
+    "memory: a plan is refused where it surely does not fit, and remarked on if it is tight") {
   constexpr uint64_t gib = uint64_t(1) << 30;
   DeviceMemory plan{.parameters = gib, .gradients = gib, .optimizer = 2 * gib, .activations = gib};
   std::string remark;

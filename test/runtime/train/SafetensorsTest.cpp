@@ -113,8 +113,9 @@ TEST_CASE("safetensors: a header of very many names is read in linear time") {
   CHECK(std::chrono::steady_clock::now() - begin < std::chrono::seconds(10));
   // Nested deeper than any stack.
   CHECK(contains(complaint(std::string(1000000, '['), 0), "not JSON"));
-  CHECK(contains(complaint(R"({"a":{"dtype":"F32","dtype":"F16","shape":[],"data_offsets":[0,4]}})", 4),
-                 "'dtype' occurs twice"));
+  CHECK(contains(
+      complaint(R"({"a":{"dtype":"F32","dtype":"F16","shape":[],"data_offsets":[0,4]}})", 4),
+      "'dtype' occurs twice"));
 }
 
 TEST_CASE("safetensors: random damage never reads outside the file") {

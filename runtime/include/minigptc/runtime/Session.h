@@ -104,8 +104,7 @@ public:
   StatusOr<std::vector<Array>> run(std::string_view entry, std::vector<Array> inputs);
   /// As `run`, but the user's interruption ends an entry that donates as well, unless its
   /// first large output is being written: `cancelled`, and `inputs` are what they were.
-  StatusOr<std::vector<Array>> runInterruptibly(std::string_view entry,
-                                                std::vector<Array> &inputs);
+  StatusOr<std::vector<Array>> runInterruptibly(std::string_view entry, std::vector<Array> &inputs);
 
   /// Runs the entry once more, checking each instruction's float outputs; inputs
   /// are not changed. Empty report if all are finite. Masks hold −inf and end as zeros:
