@@ -211,7 +211,7 @@ TEST_CASE("a step that may be interrupted is whole, or was never begun") {
   const std::vector<std::string> before = bytesOf(stepInputs());
   const std::vector<std::string> after = bytesOf(*session.run("step", stepInputs()));
   int cancelled = 0, whole = 0;
-  for (int stop = 0; stop <= 10; ++stop) {
+  for (int stop = 0; stop <= 30; ++stop) {
     std::vector<Array> inputs = stepInputs();
     int seen = 0;
     if (stop == 0)
