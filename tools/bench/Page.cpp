@@ -1,0 +1,161 @@
+// docs/reference/performance.md, from the numbers of a run.
+#include "tools/bench/Cases.h"
+
+#include <cstdarg>
+#include <cstdio>
+
+namespace minigptc::bench {
+namespace {
+
+using Json = nlohmann::json;
+
+/// What a kernel is for, by words of its name and by the lines that it comes from; the
+/// first entry that fits.
+struct Explanation {
+  std::string_view name, line, text;
+};
+constexpr Explanation kExplanations[] = {
+    {"cross_entropy", "", "the loss: log-sum-exp of each row of logits, and its gradient"},
+    {"attention", "",
+     "attention of a block of queries over the keys before them: scores, softmax and "
+     "weighted values, recomputed in the backward pass"},
+    {"exponential", "Attention.cpp", "softmax of the attention scores"},
+    {"reduce", "Attention.cpp",
+     "a row's maximum or sum for the softmax of attention, or its gradient"},
+    {"cosine", "Attention.cpp", "angles of the rotary embedding"},
+    {"sine", "Attention.cpp", "angles of the rotary embedding"},
+    {"slice", "Attention.cpp", "rotary embedding of queries and keys, or its gradient"},
+    {"transpose", "Attention.cpp",
+     "softmax of attention and its gradient, heads moved to the front"},
+    {"", "Attention.cpp", "a part of attention between its products"},
+    {"logistic", "", "SwiGLU: silu(a) · b, or its gradient; limited by memory"},
+    {"exponential", "", "log-sum-exp of the logits: the softmax of the loss or its gradient"},
+    {"log", "", "log-sum-exp of the logits: the softmax of the loss or its gradient"},
+    {"rsqrt", "", "RMS norm or its gradient, fused with the residual additions around it"},
+    {"scatter", "", "gradient of the embedding: rows added up, token by token"},
+    {"gather", "", "embedding: a row for each token"},
+    {"divide", "Optimizer.cpp", "AdamW with the clipping factor; limited by memory"},
+    {"sqrt", "Optimizer.cpp", "AdamW with the clipping factor; limited by memory"},
+    {"reduce", "Optimizer.cpp", "sum of the squares of a gradient, for the global norm"},
+    {"", "Optimizer.cpp", "a part of the update of a parameter"},
+    {"transpose", "", "a copy in another order, which the next product needs"},
+    {"reduce", "", "sums or maxima of rows or columns"}};
+
+std::string explain(const Json &kernel) {
+  std::string name = kernel.at("name"), kind = kernel.at("kind");
+  if (kind == "copy")
+    return "a copy: the result lies elsewhere than its consumer wants it";
+  if (kind == "gemm") {
+    bool many = name.find(" of ") != std::string::npos;
+    std::string shapes = kernel.at("shapes");
+    std::string what =
+        many ? "batched products, one for each sequence and head" : "product of a linear layer";
+    if (shapes.find("lhs transposed") != std::string::npos)
+      return what + ": gradient of weights, or of keys and values";
+    if (shapes.find("rhs transposed") != std::string::npos)
+      return what + ": gradient of the input, or scores";
+    return what;
+  }
+  for (const Explanation &entry : kExplanations) {
+    bool line = entry.line.empty();
+    for (const Json &place : kernel.at("lines"))
+      line |= place.get<std::string>().find(entry.line) != std::string::npos;
+    if (line && name.find(entry.name) != std::string::npos)
+      return std::string(entry.text);
+  }
+  return "elementwise; limited by memory";
+}
+
+__attribute__((format(printf, 1, 2))) std::string format(const char *pattern, ...) {
+  char text[1024];
+  va_list arguments;
+  va_start(arguments, pattern);
+  std::vsnprintf(text, sizeof text, pattern, arguments);
+  va_end(arguments);
+  return text;
+}
+
+double number(const Json &object, const char *key) { return object.at(key).get<double>(); }
+
+std::string judged(const Json &result) {
+  double limit = number(result, "limit"), ratio = number(result, "ratio");
+  if (limit <= 0)
+    return "";
+  double value = ratio > 0 ? ratio : number(result, "median");
+  bool most = result.at("limit_is_most");
+  return format("%s %g: %s", most ? "at most" : "at least", limit,
+                (most ? value <= limit : value >= limit) ? "kept" : "missed");
+}
+
+std::string resultTable(const Json &run) {
+  std::string text = "| case | what | median | half of the runs | ratio | limit |\n"
+                     "|---|---|---|---|---|---|\n";
+  for (const Json &result : run.at("results")) {
+    double ratio = number(result, "ratio");
+    std::string unit = result.at("unit"), of = result.at("of");
+    text += format(
+        "| %s | %s | %.4g %s | %.4g–%.4g | %s | %s |\n",
+        result.at("case").get<std::string>().c_str(), result.at("name").get<std::string>().c_str(),
+        number(result, "median"), unit.c_str(), number(result, "low"), number(result, "high"),
+        ratio > 0 ? format("%.2f of %s", ratio, of.c_str()).c_str() : "", judged(result).c_str());
+  }
+  return text;
+}
+
+/// Kernels of at least 3 %, and how much they are together.
+std::string kernelTable(const Json &kernels) {
+  constexpr double kLeast = 0.03;
+  std::string text = "| share | ms | calls | GFLOP/s | GB/s | what | why |\n"
+                     "|---|---|---|---|---|---|---|\n";
+  double named = 0, products = 0;
+  for (const Json &kernel : kernels) {
+    double share = number(kernel, "share");
+    bool product = kernel.at("kind") == "gemm";
+    products += product ? share : 0;
+    if (share < kLeast)
+      continue;
+    named += share;
+    std::string what = kernel.at(product ? "shapes" : "name");
+    std::string at = kernel.at("at");
+    double gflops = number(kernel, "gflops"), gbs = number(kernel, "gbs");
+    text += format("| %.1f %% | %.2f | %.0f | %s | %s | `%s`, %s | %s |\n", 100 * share,
+                   number(kernel, "ms"), number(kernel, "calls"),
+                   gflops > 0 ? format("%.0f", gflops).c_str() : "",
+                   gbs > 0 ? format("%.0f", gbs).c_str() : "", what.c_str(), at.c_str(),
+                   explain(kernel).c_str());
+  }
+  return text + format("\nThese are %.0f %% of the step; matrix products, small ones included, are "
+                       "%.0f %% of it.\n",
+                       100 * named, 100 * products);
+}
+
+} // namespace
+
+std::string performancePage(const Json &run) {
+  const Json &machine = run.at("machine");
+  std::string text =
+      "<!-- Written by minigptc-bench --write-page; measure again instead of editing. -->\n"
+      "# Performance\n\n" +
+      format(
+          "Measured by `minigptc-bench` on %s, %.0f cores, %.0f threads; built with %s. In the "
+          "same process the\nreference library of matrix products reached %.0f GFLOP/s on 1024³, "
+          "and the triad `a = b + s·c` %.1f GB/s.\nRatios compare with these, in one run; "
+          "absolute numbers are of one machine on one day.\n\n",
+          machine.at("cpu").get<std::string>().c_str(), number(machine, "cores"),
+          number(machine, "threads"), machine.at("compiler").get<std::string>().c_str(),
+          number(machine, "gemm_peak_gflops"), number(machine, "triad_gbs")) +
+      "How to find what is slow in a model of your own: [guides/performance.md]"
+      "(../guides/performance.md).\n\n## Results\n\n" +
+      resultTable(run);
+  const Json &details = run.at("details");
+  if (details.contains("kernels"))
+    for (const auto &[model, kernels] : details.at("kernels").items())
+      if (model == "bench model" || run.at("quick"))
+        text += "\n## Where a step of the " + model +
+                " goes\n\nEvery kernel and product above 3 %, profiled instruction by "
+                "instruction.\n\n" +
+                kernelTable(kernels);
+  return text;
+}
+
+} // namespace minigptc::bench

@@ -1,0 +1,120 @@
+//===- minigptc-bench.cpp - how fast, against what this machine can do ----===//
+#include "minigptc/trace/TraceError.h"
+#include "runtime/base/File.h"
+#include "tools/bench/Cases.h"
+#include "tools/common/CommandLine.h"
+
+using namespace minigptc;
+using namespace minigptc::bench;
+using runtime::Status;
+using runtime::StatusCode;
+
+namespace {
+
+struct Flags {
+  int threads = 0;
+  bool quick = false;
+  std::vector<std::string> cases;
+  std::string json, from, page, peers;
+};
+
+struct Case {
+  const char *name;
+  Status (*run)(Bench &);
+};
+constexpr Case kCases[] = {{"gemm", runGemm},
+                           {"kernels", runKernels},
+                           {"step", runSteps},
+                           {"compile", runCompile},
+                           {"decode", runDecode}};
+
+std::string caseNames() {
+  std::string names;
+  for (const Case &one : kCases)
+    names += (names.empty() ? "" : ", ") + std::string(one.name);
+  return names;
+}
+
+Status checkCases(const std::vector<std::string> &names) {
+  for (const std::string &name : names)
+    if (std::none_of(std::begin(kCases), std::end(kCases),
+                     [&](const Case &one) { return name == one.name; }))
+      return Status(StatusCode::invalidArgument, "there is no case '" + name + "'")
+          .withHelp("cases: " + caseNames());
+  return Status::success();
+}
+
+runtime::StatusOr<nlohmann::json> measure(const Flags &flags) {
+  Bench bench({.threads = flags.threads, .quick = flags.quick});
+  for (const Case &one : kCases) {
+    bool chosen = flags.cases.empty() ||
+                  std::find(flags.cases.begin(), flags.cases.end(), one.name) != flags.cases.end();
+    if (!chosen)
+      continue;
+    Status status = one.run(bench);
+    if (!status)
+      return status;
+  }
+  if (flags.peers.empty())
+    bench.note("other frameworks are left out: --peers VENV runs them side by side");
+  else if (Status status = runPeers(bench, flags.peers); !status)
+    return status;
+  return bench.json();
+}
+
+Status run(const Flags &flags) {
+  MINIGPTC_RETURN_IF_ERROR(checkCases(flags.cases));
+  nlohmann::json result;
+  if (flags.from.empty()) {
+    runtime::StatusOr<nlohmann::json> measured = measure(flags);
+    if (!measured)
+      return measured.status();
+    result = *std::move(measured);
+  } else {
+    runtime::StatusOr<std::string> text = runtime::readTextFile(flags.from);
+    if (!text)
+      return text.status();
+    result = nlohmann::json::parse(*text);
+  }
+  if (!flags.json.empty())
+    MINIGPTC_RETURN_IF_ERROR(
+        runtime::writeFileAtomically(flags.json, std::string_view(result.dump(1) + "\n")));
+  if (!flags.page.empty())
+    MINIGPTC_RETURN_IF_ERROR(
+        runtime::writeFileAtomically(flags.page, std::string_view(performancePage(result))));
+  return Status::success();
+}
+
+} // namespace
+
+runtime::StatusOr<runtime::Session> bench::load(const Program &program, const Bench &bench) {
+  CompiledProgram compiled = compile(program, {.threads = bench.threads()});
+  return runtime::Session::load(compiled.artifact, {.threads = bench.threads()});
+}
+
+int main(int argc, char **argv) {
+  CLI::App app("Measures how fast this build is, against what the machine can do");
+  app.name("minigptc-bench");
+  app.footer("Examples:\n"
+             "  minigptc-bench --case step --threads 2\n"
+             "  minigptc-bench --json run.json --write-page docs/reference/performance.md\n"
+             "  minigptc-bench --case step --peers ~/venv     (with torch and jax in it)");
+  Flags flags;
+  app.add_option("--case", flags.cases, "Only these cases: " + caseNames())->type_name("NAME");
+  app.add_option("--threads", flags.threads, "CPU threads (default: all cores)")->type_name("N");
+  app.add_flag("--quick", flags.quick, "Small sizes and few runs: does it work?");
+  app.add_option("--json", flags.json, "Write all numbers")->type_name("FILE");
+  app.add_option("--from", flags.from, "Measure nothing: take the numbers of a run before")
+      ->type_name("FILE");
+  app.add_option("--write-page", flags.page, "Write the reference page")->type_name("FILE");
+  app.add_option("--peers", flags.peers,
+                 "A Python environment with torch or jax: their steps, side by side")
+      ->type_name("VENV");
+  int exitStatus = 0;
+  app.callback([&] {
+    Status status = run(flags);
+    fflush(stdout);
+    exitStatus = reportStatus(status);
+  });
+  return parseCommandLine(app, argc, argv, exitStatus);
+}
