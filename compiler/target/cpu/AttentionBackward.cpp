@@ -10,6 +10,9 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/target/cpu/AttentionKernel.h"
 
+#include <algorithm>
+#include <limits>
+
 using namespace mlir;
 using namespace minigptc;
 using namespace minigptc::cpu;
@@ -114,7 +117,7 @@ void AttentionEmitter::backwardStrip(Head head, Value first, Value strip) {
   Value scoreGrads = row({at(layout.scoreGrads), layout.stride}, strip);
   Value queries = row({at(layout.query), layout.width}, strip);
   Value cotangents = row({at(layout.cotangent), layout.valueWidth}, strip);
-  code.loop(keys.begin, keys.end, layout.columns, [&](Value key) {
+  code.loop(keys.begin, keys.end, layout.tile.vectors * code.lanes, [&](Value key) {
     auto multiply = [&](int64_t width, Value a, int64_t stride, int64_t b, Value to) {
       Tile::Sums sums = layout.tile.multiply(code, s.index(width), {a, stride, 1},
                                              {code.at(at(b), key), layout.stride});
@@ -150,8 +153,8 @@ void AttentionEmitter::scoreGradRow(Head head, Value query, Value rowNumber, Ran
   Value logSumExp = code.splat(code.loadScalar(code.at(at(layout.logSumExps), rowNumber)));
   Value correction = code.splat(code.loadScalar(code.at(at(layout.corrections), rowNumber)));
   code.loop(strip.begin, strip.end, layout.columns, [&](Value key) {
-    for (int64_t j = 0; j < layout.tile.vectors; ++j) {
-      Value place = s.add(key, j * code.lanes);
+    for (int64_t j = 0; j < layout.columns; j += code.lanes) {
+      Value place = s.add(key, j);
       Value score = code.at(scores, place), grad = code.at(scoreGrads, place);
       Value probability = code.exponential(code.sub(code.load(score), logSumExp));
       code.store(probability, score);

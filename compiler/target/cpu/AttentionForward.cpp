@@ -2,6 +2,8 @@
 #include "compiler/target/cpu/AttentionKernel.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 
+#include <limits>
+
 using namespace mlir;
 using namespace minigptc;
 using namespace minigptc::cpu;
@@ -45,7 +47,7 @@ void AttentionEmitter::forwardStrip(Head head, Value first, Value count) {
        problem.scale);
 
   Range keys = stripKeys(first);
-  code.loop(keys.begin, keys.end, layout.columns, [&](Value key) {
+  code.loop(keys.begin, keys.end, layout.tile.vectors * code.lanes, [&](Value key) {
     Tile::Sums sums =
         layout.tile.multiply(code, s.index(problem.width), {query.pointer, query.stride, 1},
                              {code.at(at(layout.transposedKeys), key), layout.stride});
@@ -72,7 +74,7 @@ void AttentionEmitter::forwardStrip(Head head, Value first, Value count) {
 void AttentionEmitter::softmaxRow(Head head, Value query, Value rowNumber, Range strip) {
   auto &s = code.s;
   using P = arith::CmpFPredicate;
-  const int64_t vectors = layout.tile.vectors;
+  const int64_t vectors = layout.columns / code.lanes;
   Value scores = row({at(layout.scores), layout.stride}, rowNumber);
   auto combine = [&](SmallVector<Value> parts, auto &&fn) {
     Value all = parts.front();

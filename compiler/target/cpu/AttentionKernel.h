@@ -14,7 +14,7 @@
 //   forward   batch, head, block of queries rows of the result
 //   backward  batch, key head               dK and dV of the key head, dQ of its heads
 //
-//   AttentionLayout layout(problem, Pass::forward);
+//   AttentionLayout layout(problem, AttentionPass::forward, /*vectorBits=*/256);
 //   AttentionEmitter(builder, loc, problem, layout, buffers, scratch).emitForward(begin, end);
 //
 //===----------------------------------------------------------------------===//
@@ -50,10 +50,11 @@ enum class AttentionPass { forward, backward };
 
 /// How the work is cut, and where things lie in scratch memory (in elements).
 struct AttentionLayout {
-  AttentionLayout(const AttentionProblem &problem, AttentionPass pass);
+  /// Only the tile depends on the machine's vectors.
+  AttentionLayout(const AttentionProblem &problem, AttentionPass pass, int64_t vectorBits);
 
   Tile tile;
-  int64_t columns;              ///< of a tile
+  int64_t columns;              ///< keys that a query has are a multiple: two vectors
   int64_t width, valueWidth;    ///< rounded up to whole vectors
   int64_t keys;                 ///< rounded up to whole tiles' columns
   int64_t margin;               ///< columns behind a strip's scores that are cleared: a tile's rows

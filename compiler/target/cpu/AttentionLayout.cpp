@@ -1,6 +1,8 @@
 //===- AttentionLayout.cpp - how attention is cut -------------------------===//
 #include "compiler/target/cpu/AttentionKernel.h"
 
+#include <algorithm>
+
 using namespace mlir;
 using namespace minigptc::cpu;
 
@@ -25,16 +27,18 @@ static int64_t avoidAliasing(int64_t stride, int64_t lanes, int64_t bytes) {
   return stride * bytes % 1024 == 0 ? stride + lanes : stride;
 }
 
-AttentionLayout::AttentionLayout(const AttentionProblem &problem, AttentionPass pass)
-    : tile(Tile::forRows(problem.queries)) {
+AttentionLayout::AttentionLayout(const AttentionProblem &problem, AttentionPass pass,
+                                 int64_t vectorBits)
+    : tile(Tile::forRows(problem.queries, vectorBits)) {
   int64_t lanes = getLanes(problem.element), bytes = problem.element.getIntOrFloatBitWidth() / 8;
-  columns = tile.vectors * lanes;
+  const int64_t tileRows = Tile::getMostRows(problem.queries);
+  columns = 2 * lanes;
   width = roundUp(problem.width, lanes);
   valueWidth = roundUp(problem.valueWidth, lanes);
   keys = roundUp(problem.keys, columns);
-  margin = roundUp(tile.rows, lanes);
+  margin = roundUp(tileRows, lanes);
   stride = avoidAliasing(keys + margin, lanes, bytes);
-  int64_t allRows = roundUp(problem.queries, tile.rows);
+  int64_t allRows = roundUp(problem.queries, tileRows);
   bool isForward = pass == AttentionPass::forward;
   if (isForward) {
     int64_t wanted = ceilDiv(kItems, problem.batch * problem.heads);
@@ -42,19 +46,19 @@ AttentionLayout::AttentionLayout(const AttentionProblem &problem, AttentionPass 
   } else {
     blockRows = kScoreBytes / bytes / problem.keys;
   }
-  blockRows = std::clamp(blockRows / tile.rows * tile.rows, tile.rows, allRows);
+  blockRows = std::clamp(blockRows / tileRows * tileRows, tileRows, allRows);
   numBlocks = ceilDiv(problem.queries, blockRows);
 
-  int64_t stripRows = isForward ? tile.rows : blockRows;
+  int64_t stripRows = isForward ? tileRows : blockRows;
   query = allocate(stripRows * width);
   transposedKeys = allocate(width * stride);
   rows = allocate(keys * std::max(width, valueWidth));
   scores = allocate(stripRows * stride);
-  strip = allocate(tile.rows * std::max(width, valueWidth));
-  factors = allocate(tile.rows);
+  strip = allocate(tileRows * std::max(width, valueWidth));
+  factors = allocate(tileRows);
   if (isForward)
     return;
-  int64_t gradRows = roundUp(problem.keys, tile.rows);
+  int64_t gradRows = roundUp(problem.keys, tileRows);
   transposedValues = allocate(valueWidth * stride);
   scoreGrads = allocate(stripRows * stride);
   cotangent = allocate(stripRows * valueWidth);

@@ -2,6 +2,8 @@
 #include "compiler/target/cpu/AttentionKernel.h"
 #include "compiler/target/cpu/WholeKernels.h"
 
+#include <type_traits>
+
 using namespace mlir;
 using namespace minigptc;
 using namespace minigptc::cpu;
@@ -78,7 +80,7 @@ struct Model : graph::WholeKernelOp::ExternalModel<Model<OpTy, pass>, OpTy> {
 
   graph::WholeKernelPlan planWholeKernel(Operation *op) const {
     AttentionProblem problem = describe(cast<OpTy>(op));
-    AttentionLayout layout(problem, pass);
+    AttentionLayout layout(problem, pass, /*vectorBits=*/256);
     int64_t items = pass == AttentionPass::forward
                         ? problem.batch * problem.heads * layout.numBlocks
                         : problem.batch * problem.groups;
@@ -86,10 +88,10 @@ struct Model : graph::WholeKernelOp::ExternalModel<Model<OpTy, pass>, OpTy> {
   }
 
   void emitWholeKernel(Operation *op, OpBuilder &builder, ValueRange buffers, Value begin,
-                       Value end, Value scratch) const {
+                       Value end, Value scratch, int64_t vectorBits) const {
     auto attention = cast<OpTy>(op);
     AttentionProblem problem = describe(attention);
-    AttentionLayout layout(problem, pass);
+    AttentionLayout layout(problem, pass, vectorBits);
     AttentionEmitter emitter(builder, builder.getUnknownLoc(), problem, layout,
                              findBuffers(attention, buffers), scratch);
     if (pass == AttentionPass::forward)

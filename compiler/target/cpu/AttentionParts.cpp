@@ -1,6 +1,8 @@
 //===- AttentionParts.cpp - what both passes of attention share -----------===//
 #include "compiler/target/cpu/AttentionKernel.h"
 
+#include <algorithm>
+
 using namespace mlir;
 using namespace minigptc;
 using namespace minigptc::cpu;
@@ -100,9 +102,9 @@ void AttentionEmitter::multiplyColumns(Value depth, TileRows a, Rows b, int64_t 
     accumulate ? tile.accumulate(code, sums, target, to.stride)
                : tile.store(code, sums, target, to.stride);
   };
-  int64_t rest = width % layout.columns;
+  const int64_t columns = layout.tile.vectors * code.lanes, rest = width % columns;
   if (width > rest)
-    code.loop(code.s.index(0), code.s.index(width - rest), layout.columns,
+    code.loop(code.s.index(0), code.s.index(width - rest), columns,
               [&](Value column) { emit(layout.tile, column); });
   if (rest)
     emit({layout.tile.rows, rest / code.lanes}, code.s.index(width - rest));

@@ -54,8 +54,8 @@ namespace {
 
 class KernelEmitter {
 public:
-  explicit KernelEmitter(func::FuncOp kernel)
-      : kernel(kernel), builder(kernel.getContext()), loc(builder.getUnknownLoc()) {}
+  KernelEmitter(func::FuncOp kernel, const Isa &isa)
+      : kernel(kernel), isa(isa), builder(kernel.getContext()), loc(builder.getUnknownLoc()) {}
 
   OwningOpRef<ModuleOp> emit();
 
@@ -79,6 +79,7 @@ private:
   std::pair<Value, Value> chunkRange(const NestPlan &nest, Value number);
 
   func::FuncOp kernel;
+  const Isa &isa;
   OpBuilder builder;
   Location loc;
   func::FuncOp function;
@@ -136,7 +137,7 @@ void KernelEmitter::emitWhole(graph::WholeKernelOp op) {
   auto bound = [&](unsigned argument) {
     return s.create<arith::IndexCastOp>(builder.getIndexType(), function.getArgument(argument));
   };
-  op.emitWholeKernel(builder, buffers, bound(1), bound(2), function.getArgument(3));
+  op.emitWholeKernel(builder, buffers, bound(1), bound(2), function.getArgument(3), isa.vectorBits);
 }
 
 /// for item in [begin, end) ∩ [firstItem, firstItem + items), from 0
@@ -292,6 +293,6 @@ void KernelEmitter::emitScatterPart(const NestPlan &nest, Value item) {
   scatterSlices(nest, output(nest, 0), begin, end);
 }
 
-OwningOpRef<ModuleOp> minigptc::cpu::emitKernel(func::FuncOp kernel) {
-  return KernelEmitter(kernel).emit();
+OwningOpRef<ModuleOp> minigptc::cpu::emitKernel(func::FuncOp kernel, const Isa &isa) {
+  return KernelEmitter(kernel, isa).emit();
 }

@@ -10,6 +10,7 @@
 #ifndef MINIGPTC_COMPILER_TARGET_CPU_KERNELEMITTER_H
 #define MINIGPTC_COMPILER_TARGET_CPU_KERNELEMITTER_H
 
+#include "compiler/target/cpu/Isa.h"
 #include "dialects/graph/IR/Graph.h"
 #include "mlir/IR/OwningOpRef.h"
 
@@ -20,7 +21,8 @@ namespace minigptc::cpu {
 llvm::LogicalResult verifyKernel(mlir::func::FuncOp kernel);
 
 /// A new module with the function; the kernel must pass `verifyKernel`.
-mlir::OwningOpRef<mlir::ModuleOp> emitKernel(mlir::func::FuncOp kernel);
+mlir::OwningOpRef<mlir::ModuleOp> emitKernel(mlir::func::FuncOp kernel,
+                                             const Isa &isa = Isa::baseline());
 
 } // namespace minigptc::cpu
 

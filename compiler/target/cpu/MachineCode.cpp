@@ -70,7 +70,7 @@ llvm::FailureOr<std::string> MachineCode::compile(const std::string &text) {
   if (!source)
     return failure();
   auto kernel = *source->getOps<func::FuncOp>().begin();
-  OwningOpRef<ModuleOp> loops = emitKernel(kernel);
+  OwningOpRef<ModuleOp> loops = emitKernel(kernel, isa);
   if (failed(expandMath(*loops)))
     return failure();
   vectoriseLoops(*loops);

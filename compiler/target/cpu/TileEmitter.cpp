@@ -1,20 +1,30 @@
 //===- TileEmitter.cpp ----------------------------------------------------===//
 #include "compiler/target/cpu/TileEmitter.h"
 
+#include <algorithm>
+
 using namespace mlir;
 using namespace minigptc::cpu;
 
 /// Steps of the depth between two turns of the loop.
 static constexpr int64_t kUnroll = 4;
 
+int64_t Tile::getMostRows(int64_t rows) {
+  for (int64_t most : {1, 2, 3, 4, 6})
+    if (rows <= most)
+      return most;
+  return kMostRows;
+}
+
 /// A fused multiply-add takes four cycles, and two start in each: eight chains or
-/// more, and registers left for a row of B and an element of A.
-Tile Tile::forRows(int64_t rows) {
-  int64_t most = getVectorIsa().registers >= 32 ? 12 : 6;
-  if (rows >= most)
+/// more, and registers left for a row of B and an element of A. A vector is one
+/// of 32 registers, or two of 16.
+Tile Tile::forRows(int64_t rows, int64_t vectorBits) {
+  int64_t most = getMostRows(rows);
+  if (vectorBits >= 512)
     return {most, 2};
-  rows = std::max<int64_t>(1, rows);
-  return {rows, std::clamp<int64_t>(8 / rows, 2, 4)};
+  most = std::min<int64_t>(most, 6);
+  return {most, most <= 3 ? 2 : 1};
 }
 
 /// One more element of the depth, at these places of A and B.

@@ -8,7 +8,7 @@
 // A's elements may have any strides (so A may be a transposed matrix); the lanes
 // of B's rows are adjacent.
 //
-//   Tile tile = Tile::forRows(1 << 20);                        // 6 × 2 with AVX2
+//   Tile tile = Tile::forRows(6, /*vectorBits=*/256);          // 6 rows of one vector
 //   auto sums = tile.multiply(code, depth, {a, lda, 1}, {b, ldb});
 //   tile.store(code, sums, c, ldc);
 //
@@ -34,8 +34,13 @@ struct TileColumns {
 struct Tile {
   int64_t rows, vectors;
 
-  /// The tile that keeps the multipliers busy, for a matrix of so many rows.
-  static Tile forRows(int64_t rows);
+  /// Tiles' rows divide this.
+  static constexpr int64_t kMostRows = 12;
+  /// Rows of the largest tile for a matrix of so many, on any machine.
+  static int64_t getMostRows(int64_t rows);
+  /// The tile that keeps the multipliers of a machine busy; its rows divide those of
+  /// the largest one.
+  static Tile forRows(int64_t rows, int64_t vectorBits);
 
   using Sums = llvm::SmallVector<mlir::Value>; ///< row by row
   Sums multiply(VectorCode &code, mlir::Value depth, TileRows a, TileColumns b) const;

@@ -16,9 +16,12 @@
 #define MINIGPTC_COMPILER_TARGET_CPU_VECTORCODE_H
 
 #include "compiler/conversion/GraphToLoops/Scalars.h"
-#include "compiler/target/cpu/VectorIsa.h"
 
 namespace minigptc::cpu {
+
+/// Elements of a vector: 64 bytes on every machine (two registers of AVX2), so that
+/// the order of sums does not depend on it.
+inline int64_t getLanes(mlir::Type element) { return 512 / element.getIntOrFloatBitWidth(); }
 
 class VectorCode {
 public:

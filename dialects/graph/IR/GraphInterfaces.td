@@ -91,10 +91,11 @@ def WholeKernelOp : Graph_Interface<"WholeKernelOp"> {
     InterfaceMethod<[{
       Emits the code of the work items [begin, end) (index values). `buffers` are
       pointers to the operands and then the results, `scratch` to the plan's
-      scratch memory.
+      scratch memory, `vectorBits` the width of the machine's vectors; the bits of
+      the results do not depend on it.
     }], "void", "emitWholeKernel",
     (ins "::mlir::OpBuilder &":$builder, "::mlir::ValueRange":$buffers, "::mlir::Value":$begin,
-         "::mlir::Value":$end, "::mlir::Value":$scratch)>];
+         "::mlir::Value":$end, "::mlir::Value":$scratch, "int64_t":$vectorBits)>];
 }
 
 def ReductionKernelOp : Graph_Interface<"ReductionKernelOp"> {

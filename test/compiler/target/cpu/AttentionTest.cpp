@@ -5,6 +5,9 @@
 #include "test/compiler/target/cpu/KernelHarness.h"
 #include <catch2/catch.hpp>
 
+#include <optional>
+#include <tuple>
+
 using namespace mlir;
 using namespace minigptc;
 using interpreter::Tensor;
