@@ -229,6 +229,8 @@ Program minigptc::buildProgram(const RunConfig &config, const ProgramOptions &op
                                 "; it must be at least 1");
   Builder builder(config, *model);
   Program program = trace(builder.entries(options));
+  if (config.training.memoryBudget)
+    program.setMemoryBudget(*config.training.memoryBudget);
   program.setMetadata(metadataOf(config, *model, program, options).toJson());
   return program;
 }

@@ -5,6 +5,8 @@
 #include "compiler/pipelines/Pipelines.h"
 #include "compiler/target/cpu/CpuTarget.h"
 #include "compiler/trace/ProgramImpl.h"
+#include "dialects/graph/IR/Graph.h"
+#include "dialects/graph/Transforms/RecomputePrice.h"
 #include "minigptc/trace/Program.h"
 #include "mlir/IR/Verifier.h"
 #include "mlir/Parser/Parser.h"
@@ -46,8 +48,11 @@ struct ParsedModule {
 
 void bringTo(ModuleOp module, Stage stage, const CompileOptions &options) {
   DiagnosticCollector errors(module.getContext());
-  if (failed(runPipeline(module, stage, options)))
-    throw CompileError(errors.text());
+  if (succeeded(runPipeline(module, stage, options)))
+    return;
+  if (module->hasAttr(graph::attr::kLeastMemory))
+    throw MemoryBudgetError(errors.text());
+  throw CompileError(errors.text());
 }
 
 std::string print(ModuleOp module) {

@@ -25,7 +25,8 @@ struct StageInfo {
 constexpr StageInfo kStages[] = {
     {Stage::trace, "trace", ""},
     {Stage::autodiff, "autodiff",
-     "graph-inline,graph-simplify-functions,graph-autodiff,graph-inline,graph-simplify-functions"},
+     "graph-inline,graph-simplify-functions,plan-recomputation,graph-autodiff,"
+     "graph-inline,graph-simplify-functions"},
     {Stage::step, "step", "func.func(canonicalize,cse),graph-simplify-functions"},
     {Stage::fuse, "fuse",
      "func.func(graph-decompose{keep-whole-kernels=true},canonicalize,cse,"

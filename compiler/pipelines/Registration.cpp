@@ -3,6 +3,7 @@
 #include "compiler/conversion/GraphToExec/Passes.h"
 #include "compiler/conversion/GraphToLoops/KernelModels.h"
 #include "compiler/interpreter/Interpreter.h"
+#include "compiler/pipelines/Passes.h"
 #include "compiler/pipelines/Pipelines.h"
 #include "compiler/target/cpu/HostPrograms.h"
 #include "compiler/target/cpu/WholeKernels.h"
@@ -25,5 +26,6 @@ void minigptc::registerAllPasses() {
   mlir::registerTransformsPasses();
   graph::registerGraphPasses();
   registerGraphToExecPasses();
+  registerPipelinesPasses();
   registerPipelines();
 }

@@ -3,6 +3,7 @@
 #include "compiler/analysis/MatmulFlops.h"
 #include "compiler/trace/TraceContext.h"
 #include "dialects/graph/IR/Graph.h"
+#include "dialects/graph/Transforms/RecomputePrice.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/Verifier.h"
 
@@ -235,6 +236,13 @@ std::string Program::print() const {
 void Program::setMetadata(const std::string &json) {
   if (impl_)
     (*impl_->module)->setAttr(graph::attr::kMetadata, mlir::StringAttr::get(&impl_->context, json));
+}
+
+void Program::setMemoryBudget(int64_t bytes) {
+  if (impl_)
+    (*impl_->module)
+        ->setAttr(graph::attr::kMemoryBudget,
+                  mlir::Builder(&impl_->context).getI64IntegerAttr(bytes));
 }
 
 double Program::traceSeconds() const { return impl_ ? impl_->traceSeconds : 0; }

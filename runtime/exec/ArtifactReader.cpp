@@ -156,7 +156,7 @@ private:
   Status readKernels() {
     for (uint32_t i = 0; i < sizeOfVector(table_.kernels()); ++i) {
       const fb::Kernel &from = *table_.kernels()->Get(i);
-      KernelInfo kernel{viewOf(from.symbol()), from.items(), from.grain(), {}, {},
+      KernelInfo kernel{viewOf(from.symbol()), from.items(), from.grain(),  {}, {},
                         from.flops(),          from.bytes(), from.scratch()};
       if (kernel.symbol.empty() || kernel.symbol.find('\0') != std::string_view::npos)
         return invalidArtifact("kernel " + std::to_string(i) + " has no name");
@@ -304,14 +304,20 @@ private:
   Status readMemory() {
     for (uint32_t i = 0; i < sizeOfVector(table_.memory()); ++i) {
       const fb::MemoryReport &from = *table_.memory()->Get(i);
-      MemoryReport report{viewOf(from.entry()), {}, from.total()};
-      for (uint32_t k = 0; k < sizeOfVector(from.items()); ++k) {
-        const fb::PeakItem &item = *from.items()->Get(k);
-        report.items.push_back({viewOf(item.tensor()), item.bytes(), item.location()});
-      }
-      program_.memory.push_back(std::move(report));
+      program_.memory.push_back({viewOf(from.entry()), readItems(from.items()), from.total()});
     }
+    program_.recomputed = readItems(table_.recomputed());
     return {};
+  }
+
+  static std::vector<MemoryItem>
+  readItems(const flatbuffers::Vector<flatbuffers::Offset<fb::PeakItem>> *from) {
+    std::vector<MemoryItem> items;
+    for (uint32_t i = 0; i < sizeOfVector(from); ++i) {
+      const fb::PeakItem &item = *from->Get(i);
+      items.push_back({viewOf(item.tensor()), item.bytes(), item.location()});
+    }
+    return items;
   }
 
   static constexpr uint32_t kMaxEntries = 1000;

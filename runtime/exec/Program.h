@@ -115,6 +115,7 @@ struct Program {
   std::vector<Entry> entries;
   std::vector<Location> locations;
   std::vector<MemoryReport> memory;
+  std::vector<MemoryItem> recomputed; ///< by gradients, for want of memory
 
   const Entry *findEntry(std::string_view name) const;
   /// "models/lm.cpp:42", or "" if there is none.

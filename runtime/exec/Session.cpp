@@ -120,6 +120,15 @@ StatusOr<Session> Session::open(const std::string &path, const SessionOptions &o
   return session;
 }
 
+static std::vector<MemoryShare> describePeak(const Program &program, std::string_view entry) {
+  std::vector<MemoryShare> shares;
+  for (const MemoryReport &report : program.memory)
+    if (report.entry == entry)
+      for (const MemoryItem &item : report.items)
+        shares.push_back({std::string(item.tensor), program.placeOf(item.location), item.bytes});
+  return shares;
+}
+
 StatusOr<Session> Session::load(std::span<const std::byte> artifact,
                                 const SessionOptions &options) {
   registerBuiltinDrivers();
@@ -138,7 +147,8 @@ StatusOr<Session> Session::load(std::span<const std::byte> artifact,
   impl->metadata = impl->program.metadata;
   for (const Entry &entry : impl->program.entries)
     impl->entries.push_back({std::string(entry.name), describe(entry.inputs),
-                             describe(entry.outputs), impl->program.blocks[entry.block].frameSize});
+                             describe(entry.outputs), impl->program.blocks[entry.block].frameSize,
+                             describePeak(impl->program, entry.name)});
   StatusOr<Stepper> stepper = Stepper::create(impl->program, *impl->device);
   if (!stepper)
     return stepper.status();

@@ -2,12 +2,15 @@
 
 #include "runtime/base/File.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cmath>
 #include <fcntl.h>
 #include <filesystem>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <sstream>
+#include <tuple>
 #include <unistd.h>
 
 namespace minigptc::runtime {
@@ -147,6 +150,35 @@ std::optional<double> Summary::gemmPeakFraction() const {
   return *modelFlopsPerStep / medianStepSeconds / gemmPeak;
 }
 
+/// The largest tensors; equal ones (those of equal layers) as one with a count.
+static Json largestShares(const std::vector<MemoryShare> &peak) {
+  constexpr size_t most = 20;
+  struct Group {
+    const MemoryShare *share;
+    int64_t count;
+  };
+  std::vector<Group> groups;
+  std::map<std::tuple<std::string, std::string, uint64_t>, size_t> numbers;
+  for (const MemoryShare &share : peak) {
+    auto [found, isNew] =
+        numbers.try_emplace({share.tensor, share.place, share.bytes}, groups.size());
+    if (isNew)
+      groups.push_back({&share, 0});
+    ++groups[found->second].count;
+  }
+  std::stable_sort(groups.begin(), groups.end(), [](const Group &a, const Group &b) {
+    return a.share->bytes * uint64_t(a.count) > b.share->bytes * uint64_t(b.count);
+  });
+  groups.resize(std::min(groups.size(), most));
+  Json json = Json::array();
+  for (const Group &group : groups)
+    json.push_back({{"tensor", group.share->tensor},
+                    {"at", group.share->place},
+                    {"count", group.count},
+                    {"bytes", group.share->bytes * uint64_t(group.count)}});
+  return json;
+}
+
 std::string toJson(const Summary &summary, const TrainingOptions &options) {
   auto number = [](std::optional<double> value) {
     return value ? Json::parse(formatNumber(*value)) : Json();
@@ -175,6 +207,7 @@ std::string toJson(const Summary &summary, const TrainingOptions &options) {
       {"parameters", memory.parameters}, {"gradients", memory.gradients},
       {"optimizer", memory.optimizer},   {"activations", memory.activations},
       {"workspace", memory.workspace},   {"total", memory.total()}};
+  json["memory_peak"] = largestShares(summary.peak);
   json["model_flops_per_step"] = number(summary.modelFlopsPerStep);
   json["gemm_peak_fraction"] = number(summary.gemmPeakFraction());
   return json.dump(2) + "\n";

@@ -67,6 +67,7 @@ struct Summary {
   int64_t parameters = 0;
   TrainingResult result;
   DeviceMemory memory;
+  std::vector<MemoryShare> peak; ///< of the train step
   std::optional<double> modelFlopsPerStep;
   double medianStepSeconds = 0;
   double gemmPeak = 0; ///< FLOP/s; 0: not measured

@@ -249,6 +249,7 @@ Status TrainingLoop::finish() {
   Summary summary;
   summary.parameters = metadata_.numParameters();
   summary.memory = memoryOf(*program_.entry("train_step"));
+  summary.peak = program_.entry("train_step")->peak;
   summary.modelFlopsPerStep = metadata_.modelFlopsPerStep;
   summary.medianStepSeconds = median(counted);
   if (options_.gemmPeak && summary.modelFlopsPerStep && summary.medianStepSeconds > 0)

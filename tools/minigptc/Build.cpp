@@ -78,6 +78,9 @@ Status minigptc::guardCompile(const std::function<Status()> &body) {
     return body();
   } catch (const TraceError &error) {
     return Status(StatusCode::invalidArgument, error.what());
+  } catch (const MemoryBudgetError &error) {
+    return Status(StatusCode::invalidArgument, error.what())
+        .withHelp("a smaller training.batch_size or model.context_length takes less");
   } catch (const CompileError &error) {
     return Status(StatusCode::failedPrecondition, error.what());
   } catch (const std::invalid_argument &error) {

@@ -49,6 +49,15 @@ std::string targetOf(const runtime::Program &program, const runtime::Instruction
   }
 }
 
+Json itemsJson(const runtime::Program &program, const std::vector<runtime::MemoryItem> &from) {
+  Json items = Json::array();
+  for (const runtime::MemoryItem &item : from)
+    items.push_back({{"tensor", text(item.tensor)},
+                     {"bytes", item.bytes},
+                     {"at", program.placeOf(item.location)}});
+  return items;
+}
+
 Json describe(const runtime::Program &program, size_t fileBytes) {
   Json entries = Json::array(), kernels = Json::array(), blocks = Json::array(),
        memory = Json::array();
@@ -76,13 +85,9 @@ Json describe(const runtime::Program &program, size_t fileBytes) {
                       {"instructions", std::move(instructions)}});
   }
   for (const runtime::MemoryReport &report : program.memory) {
-    Json items = Json::array();
-    for (const runtime::MemoryItem &item : report.items)
-      items.push_back({{"tensor", text(item.tensor)},
-                       {"bytes", item.bytes},
-                       {"at", program.placeOf(item.location)}});
-    memory.push_back(
-        {{"entry", text(report.entry)}, {"total", report.total}, {"items", std::move(items)}});
+    memory.push_back({{"entry", text(report.entry)},
+                      {"total", report.total},
+                      {"items", itemsJson(program, report.items)}});
   }
   Json features = Json::array();
   for (std::string_view feature : program.features)
@@ -98,7 +103,8 @@ Json describe(const runtime::Program &program, size_t fileBytes) {
           {"entries", std::move(entries)},
           {"kernels", std::move(kernels)},
           {"blocks", std::move(blocks)},
-          {"memory", std::move(memory)}};
+          {"memory", std::move(memory)},
+          {"recomputed", itemsJson(program, program.recomputed)}};
 }
 
 void printEntry(const runtime::Program &program, const runtime::Entry &entry) {
@@ -111,6 +117,11 @@ void printEntry(const runtime::Program &program, const runtime::Entry &entry) {
          text(entry.name).c_str(), entry.inputs.size(), double(inputBytes) / (1 << 20),
          entry.outputs.size(), double(outputBytes) / (1 << 20),
          double(program.blocks[entry.block].frameSize) / (1 << 20));
+}
+
+void printItem(const runtime::Program &program, const runtime::MemoryItem &item) {
+  printf("  %10.2f MiB  %-32s %s\n", double(item.bytes) / (1 << 20), text(item.tensor).c_str(),
+         program.placeOf(item.location).c_str());
 }
 
 void printReport(const runtime::Program &program, size_t fileBytes) {
@@ -137,10 +148,12 @@ void printReport(const runtime::Program &program, size_t fileBytes) {
     printf("\nmemory of %s at its peak: %.2f MiB\n", text(report.entry).c_str(),
            double(report.total) / (1 << 20));
     for (size_t i = 0; i < std::min<size_t>(report.items.size(), 12); ++i)
-      printf("  %10.2f MiB  %-32s %s\n", double(report.items[i].bytes) / (1 << 20),
-             text(report.items[i].tensor).c_str(),
-             program.placeOf(report.items[i].location).c_str());
+      printItem(program, report.items[i]);
   }
+  if (!program.recomputed.empty())
+    printf("\ncomputed again in backward passes, for want of memory (of each block that has it)\n");
+  for (const runtime::MemoryItem &item : program.recomputed)
+    printItem(program, item);
 }
 
 Status inspect(const std::string &path, bool json) {

@@ -3,6 +3,7 @@
 
 #include "compiler/conversion/GraphToExec/MemoryPlanner.h"
 #include "dialects/graph/IR/Graph.h"
+#include "dialects/graph/Transforms/RecomputePrice.h"
 
 #include <map>
 
@@ -16,7 +17,7 @@ struct Piece {
   int64_t offset, bytes, begin, end;
 };
 
-std::string describe(MemRefType type) {
+std::string describe(ShapedType type) {
   std::string text;
   llvm::raw_string_ostream stream(text);
   stream << type.getElementType() << '[';
@@ -160,4 +161,17 @@ MemoryReport minigptc::computeMemoryReport(ModuleOp module, exec::BlockOp entry)
   for (const MemoryItem &item : report.items)
     report.total += item.bytes;
   return report;
+}
+
+std::vector<MemoryItem> minigptc::getRecomputed(ModuleOp module) {
+  std::vector<MemoryItem> items;
+  auto values = module->getAttrOfType<ArrayAttr>(graph::attr::kRecomputed);
+  for (Attribute value : values ? values.getValue() : ArrayRef<Attribute>()) {
+    auto fields = dyn_cast<DictionaryAttr>(value);
+    auto type = fields ? fields.getAs<TypeAttr>("type") : nullptr;
+    auto place = fields ? fields.getAs<LocationAttr>("place") : nullptr;
+    if (auto tensor = type ? dyn_cast<RankedTensorType>(type.getValue()) : nullptr; tensor && place)
+      items.push_back({describe(tensor), int64_t(graph::detail::bytesOf(tensor)), place});
+  }
+  return items;
 }

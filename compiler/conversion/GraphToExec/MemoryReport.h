@@ -31,6 +31,9 @@ struct MemoryReport {
   int64_t total = 0;             ///< bytes; the sum of the items
 };
 
+/// What a module's gradients compute again for want of memory (`graph.recomputed`).
+std::vector<MemoryItem> getRecomputed(mlir::ModuleOp module);
+
 /// The report of an entry block, which stands in its module.
 MemoryReport computeMemoryReport(mlir::ModuleOp module, exec::BlockOp entry);
 

@@ -13,6 +13,7 @@
 #ifndef MINIGPTC_COMPILER_TARGET_CPU_ARTIFACTBUILDER_H
 #define MINIGPTC_COMPILER_TARGET_CPU_ARTIFACTBUILDER_H
 
+#include "compiler/conversion/GraphToExec/MemoryReport.h"
 #include "compiler/target/cpu/Isa.h"
 #include "compiler/target/cpu/Locations.h"
 #include "dialects/exec/IR/Exec.h"
@@ -62,6 +63,7 @@ private:
   Offset<fb::Entry> writeEntry(exec::BlockOp block);
   Offset<fb::Parameter> writeParameter(exec::BlockOp block, unsigned argument);
   Offset<fb::MemoryReport> writeMemoryReport(exec::BlockOp block);
+  Offsets<fb::PeakItem> writeMemoryItems(const std::vector<MemoryItem> &items);
 
   mlir::ModuleOp module;
   const Isa &isa;

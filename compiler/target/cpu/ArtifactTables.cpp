@@ -1,5 +1,4 @@
 //===- ArtifactTables.cpp - entries, kernels, memory, the whole file ------===//
-#include "compiler/conversion/GraphToExec/MemoryReport.h"
 #include "compiler/target/cpu/ArtifactBuilder.h"
 #include "compiler/target/cpu/ArtifactTypes.h"
 #include "compiler/target/cpu/KernelPlan.h"
@@ -60,14 +59,20 @@ flatbuffers::Offset<fb::Entry> ArtifactBuilder::writeEntry(exec::BlockOp block) 
 
 flatbuffers::Offset<fb::MemoryReport> ArtifactBuilder::writeMemoryReport(exec::BlockOp block) {
   MemoryReport report = computeMemoryReport(module, block);
-  Offsets<fb::PeakItem> items;
-  for (const MemoryItem &item : report.items) {
+  auto name = builder.CreateString(report.entry);
+  auto items = builder.CreateVector(writeMemoryItems(report.items));
+  return fb::CreateMemoryReport(builder, name, items, report.total);
+}
+
+auto ArtifactBuilder::writeMemoryItems(const std::vector<MemoryItem> &items)
+    -> Offsets<fb::PeakItem> {
+  Offsets<fb::PeakItem> offsets;
+  for (const MemoryItem &item : items) {
     auto tensor = builder.CreateString(item.tensor);
-    items.push_back(
+    offsets.push_back(
         fb::CreatePeakItem(builder, tensor, item.bytes, locations.number(item.location)));
   }
-  auto name = builder.CreateString(report.entry);
-  return fb::CreateMemoryReport(builder, name, builder.CreateVector(items), report.total);
+  return offsets;
 }
 
 std::vector<std::byte> ArtifactBuilder::finish(std::span<const std::byte> code) {
@@ -101,12 +106,13 @@ std::vector<std::byte> ArtifactBuilder::finish(std::span<const std::byte> code) 
   auto hostVector = builder.CreateVector(hostPrograms);
   auto constantVector = builder.CreateVectorOfStructs(constantBlobs);
   auto entryVector = builder.CreateVector(entries);
+  auto recomputed = builder.CreateVector(writeMemoryItems(getRecomputed(module)));
   auto locationVector = builder.CreateVector(locations.write(builder));
   auto memoryVector = builder.CreateVector(memory);
   auto metadataString = builder.CreateString(metadata ? metadata.str() : "{}");
   builder.Finish(fb::CreateArtifact(builder, compiler, target, &codeBlob, kernelVector, gemmVector,
                                     blockVector, hostVector, constantVector, entryVector,
-                                    locationVector, memoryVector, metadataString));
+                                    locationVector, memoryVector, metadataString, recomputed));
   auto *begin = reinterpret_cast<const std::byte *>(builder.GetBufferPointer());
   return runtime::assembleArtifact({begin, builder.GetSize()}, blobs);
 }

@@ -8,6 +8,7 @@
 #include "dialects/graph/Transforms/Differentiator.h"
 #include "dialects/graph/Transforms/FunctionGraph.h"
 #include "dialects/graph/Transforms/Passes.h"
+#include "dialects/graph/Transforms/RecomputePrice.h"
 #include "mlir/IR/Matchers.h"
 
 namespace minigptc::graph {
@@ -81,11 +82,21 @@ struct Autodiff : minigptc::graph::impl::GraphAutodiffBase<Autodiff> {
     return success();
   }
 
+  void noteRecomputed(const Differentiator &differentiator) {
+    Builder b(&getContext());
+    SmallVector<Attribute> values;
+    for (auto [type, loc] : differentiator.getRecomputed())
+      values.push_back(b.getDictionaryAttr({b.getNamedAttr("place", LocationAttr(loc)),
+                                            b.getNamedAttr("type", TypeAttr::get(type))}));
+    getOperation()->setAttr(attr::kRecomputed, b.getArrayAttr(values));
+  }
+
   void runOnOperation() override {
     FailureOr<FunctionGraph> functions = FunctionGraph::build(getOperation());
     if (failed(functions))
       return signalPassFailure();
-    Differentiator differentiator(getOperation());
+    auto price = getOperation()->getAttrOfType<FloatAttr>(attr::kRecomputePrice);
+    Differentiator differentiator(getOperation(), price ? price.getValueAsDouble() : 0);
     for (func::FuncOp function : functions->getPostOrder()) {
       SmallVector<VjpOp> requests;
       function.walk([&](VjpOp vjp) { requests.push_back(vjp); });
@@ -93,6 +104,8 @@ struct Autodiff : minigptc::graph::impl::GraphAutodiffBase<Autodiff> {
         if (failed(replace(vjp, differentiator)))
           return signalPassFailure();
     }
+    if (!differentiator.getRecomputed().empty())
+      noteRecomputed(differentiator);
   }
 };
 

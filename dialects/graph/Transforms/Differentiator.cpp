@@ -1,12 +1,14 @@
 //===- Differentiator.cpp - forward and backward functions ----------------===//
 #include "dialects/graph/Transforms/Differentiator.h"
 #include "dialects/graph/Transforms/FunctionDifferentiator.h"
+#include "dialects/graph/Transforms/FusionCost.h"
 
 using namespace mlir;
 using namespace minigptc::graph;
 
-Differentiator::Differentiator(ModuleOp module)
-    : dependence([this](func::CallOp call) { return lookup(call); }) {
+Differentiator::Differentiator(ModuleOp module, double recomputePrice)
+    : dependence([this](func::CallOp call) { return lookup(call); }),
+      recomputePrice(recomputePrice) {
   for (auto function : module.getOps<func::FuncOp>())
     functions[function.getSymNameAttr()] = function;
 }
@@ -117,4 +119,17 @@ bool Differentiator::isProduct(Operation *op) {
                     })
                     .wasInterrupted();
   return multiplies[callee] = result;
+}
+
+double Differentiator::getCost(Operation *op) {
+  auto call = dyn_cast<func::CallOp>(op);
+  if (!call)
+    return getOpCost(op);
+  func::FuncOp callee = lookup(call);
+  if (auto it = costs.find(callee); it != costs.end())
+    return it->second;
+  double cost = 0;
+  for (Operation &inner : callee.getBody().front().without_terminator())
+    cost += getCost(&inner);
+  return costs[callee] = cost;
 }

@@ -58,7 +58,8 @@ struct DerivativeKey {
 
 class Differentiator {
 public:
-  explicit Differentiator(mlir::ModuleOp module);
+  /// `recomputePrice`: see RecomputePrice.h.
+  explicit Differentiator(mlir::ModuleOp module, double recomputePrice = 0);
 
   /// `wanted` has a bit per argument, `live` one per result. Diagnostics carry a
   /// note at `origin`. The derivative belongs to the differentiator.
@@ -80,6 +81,9 @@ public:
                                               mlir::ValueRange forwardResults,
                                               llvm::ArrayRef<mlir::Value> cotangents);
 
+  /// Types and places of what the price kept from being saved, in the order decided.
+  llvm::ArrayRef<std::pair<mlir::Type, mlir::Location>> getRecomputed() const { return recomputed; }
+
   mlir::func::FuncOp lookup(mlir::StringAttr name) const { return functions.lookup(name); }
 
 private:
@@ -99,6 +103,8 @@ private:
   void dropUnusedSaves(mlir::func::CallOp call);
   /// True for ops that multiply matrices, and calls of functions that do.
   bool isProduct(mlir::Operation *op);
+  /// `getOpCost`, of a call that of its callee's ops.
+  double getCost(mlir::Operation *op);
 
   llvm::DenseMap<mlir::StringAttr, mlir::func::FuncOp> functions;
   Dependence dependence;
@@ -106,6 +112,9 @@ private:
   llvm::DenseMap<mlir::Operation *, mlir::func::FuncOp> originals; // of forward functions
   llvm::DenseMap<mlir::Operation *, mlir::func::FuncOp> lastOf;    // made of an original
   llvm::DenseMap<mlir::Operation *, bool> multiplies;
+  llvm::DenseMap<mlir::Operation *, double> costs; // of functions
+  double recomputePrice;
+  llvm::SmallVector<std::pair<mlir::Type, mlir::Location>> recomputed;
 };
 
 } // namespace minigptc::graph

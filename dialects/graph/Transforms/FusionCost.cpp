@@ -26,6 +26,18 @@ double minigptc::graph::getElementCost(Operation *op) {
   return 1;
 }
 
+double minigptc::graph::getOpCost(Operation *op) {
+  constexpr double flopsPerByte = 10; // of a core and its share of the memory's bandwidth
+  if (auto cost = dyn_cast<CostOp>(op))
+    if (double flops = cost.getMatmulFlops(); flops > 0)
+      return flops / flopsPerByte;
+  double elements = 0; // of the largest tensor: a reduction walks its operand
+  for (ValueRange values : {ValueRange(op->getOperands()), ValueRange(op->getResults())})
+    for (Value value : values)
+      elements = std::max(elements, getNumElements(value));
+  return elements * getElementCost(op);
+}
+
 double minigptc::graph::getEvaluations(OpOperand &use) {
   Operation *user = use.getOwner();
   auto fusible = dyn_cast<FusibleOp>(user);

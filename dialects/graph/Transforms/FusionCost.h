@@ -19,6 +19,10 @@ inline constexpr double kLaunchCost = 16384;
 /// Cost of one result element, without reading operands.
 double getElementCost(mlir::Operation *op);
 
+/// Cost of all results of an op, without reading operands from memory; matrix
+/// products by their FLOPs.
+double getOpCost(mlir::Operation *op);
+
 /// How often the elements of an operand are computed, on average, if its
 /// producer is computed inside `user`'s kernel: 1 for elementwise users, the
 /// share that is read for a slice, the number of repetitions for a broadcast.

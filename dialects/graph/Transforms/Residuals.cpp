@@ -1,6 +1,6 @@
 //===- Residuals.cpp - what is saved for the backward pass ----------------===//
 #include "dialects/graph/Transforms/Residuals.h"
-#include "llvm/ADT/SetVector.h"
+#include "dialects/graph/Transforms/RecomputePrice.h"
 
 using namespace mlir;
 using namespace minigptc::graph;
@@ -113,12 +113,14 @@ void chooseProducts(const ResidualRequest &request, llvm::SetVector<Value> &save
 
 SmallVector<Value> minigptc::graph::chooseResiduals(const ResidualRequest &request) {
   llvm::SetVector<Value> saved;
-  if (!request.policy)
+  if (!request.policy) {
     CheapestResiduals(request).choose(saved);
-  else if (*request.policy == RematPolicy::dots)
+    giveUpSaved(request, saved);
+  } else if (*request.policy == RematPolicy::dots) {
     chooseProducts(request, saved);
-  else if (*request.policy == RematPolicy::everything)
+  } else if (*request.policy == RematPolicy::everything) {
     saved.insert(request.read.begin(), request.read.end());
+  }
 
   SmallVector<Value> inOrder;
   for (Operation *op : request.forwardOps)

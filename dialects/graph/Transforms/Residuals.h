@@ -9,7 +9,8 @@
 //   |--------------|-----------------------------------------------------------|
 //   | none given   | what is read, but for what is cheap to compute from       |
 //   |              | arguments and other saved values (elementwise, broadcast, |
-//   |              | data movement), or from fewer bytes                       |
+//   |              | data movement), or from fewer bytes; with a price, only    |
+//   |              | what is dearer than that (RecomputePrice.h)               |
 //   | `nothing`    | nothing                                                   |
 //   | `dots`       | matrix products, attention, results of functions with one |
 //   | `everything` | all that is read, but for constants                       |
@@ -32,6 +33,14 @@ struct ResidualRequest {
   std::optional<RematPolicy> policy;
   /// True if an op's results count as matrix products.
   llvm::function_ref<bool(mlir::Operation *)> isProduct;
+  /// Results of the function: they cost no memory of their own.
+  const llvm::DenseSet<mlir::Value> &returned;
+  /// Without a policy: what may be paid to save a byte (RecomputePrice.h).
+  double price = 0;
+  /// What an op, or a call, costs in those units.
+  llvm::function_ref<double(mlir::Operation *)> getCost;
+  /// Told of every value that the price keeps from being saved.
+  llvm::function_ref<void(mlir::Value)> giveUp;
 };
 
 /// The values to save, in program order.

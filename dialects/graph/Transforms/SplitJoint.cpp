@@ -30,8 +30,15 @@ void FunctionDifferentiator::planBackward() {
   for (Operation *op : backwardOps)
     llvm::for_each(op->getOperands(), demand);
 
+  auto results = body.getTerminator()->getOperands();
+  ValueSet returned(results.begin(), results.end());
+  auto isProduct = [&](Operation *op) { return parent.isProduct(op); };
+  auto getCost = [&](Operation *op) { return parent.getCost(op); };
+  auto giveUp = [&](Value value) {
+    parent.recomputed.push_back({value.getType(), value.getLoc()});
+  };
   SmallVector<Value> candidates = chooseResiduals(
-      {forwardOps, read, key.policy, [&](Operation *op) { return parent.isProduct(op); }});
+      {forwardOps, read, key.policy, isProduct, returned, parent.recomputePrice, getCost, giveUp});
   ValueSet chosen(candidates.begin(), candidates.end());
   for (Operation *op : llvm::reverse(forwardOps)) {
     bool isRepeated = llvm::any_of(op->getResults(), [&](Value result) {

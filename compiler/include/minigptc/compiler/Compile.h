@@ -34,6 +34,11 @@ struct CompileError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+/// No plan fits the memory budget (Program::setMemoryBudget).
+struct MemoryBudgetError : CompileError {
+  using CompileError::CompileError;
+};
+
 struct CompileOptions {
   std::string target = "cpu";
   std::string cpu = "native"; ///< vector code for this machine, or baseline: AVX2 and FMA

@@ -79,6 +79,10 @@ public:
   std::string print() const;
   /// A JSON text that goes into the artifact unread.
   void setMetadata(const std::string &json);
+  /// Bytes that a function may take, its inputs, outputs and temporaries together.
+  /// Compiling finds the cheapest recomputation in gradients with which it does, and
+  /// throws CompileError if there is none.
+  void setMemoryBudget(int64_t bytes);
   /// Time that tracing took.
   double traceSeconds() const;
   /// Floating-point operations of the matrix products of one call of a function: a

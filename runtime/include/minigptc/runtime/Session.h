@@ -32,10 +32,16 @@ struct ParameterInfo {
   int donatedTo = -1;     ///< input: number of the output that takes over its buffer
   int64_t indexBound = 0; ///< input: if positive, values lie in [0, indexBound)
 };
+/// A tensor that takes memory: an input or output by its path, or "KERNEL f32[8,16]".
+struct MemoryShare {
+  std::string tensor, place; ///< place: FILE:LINE of the user's program, or empty
+  uint64_t bytes = 0;
+};
 struct EntryInfo {
   std::string name;
   std::vector<ParameterInfo> inputs, outputs;
-  uint64_t frameBytes = 0; ///< temporaries
+  uint64_t frameBytes = 0;       ///< temporaries
+  std::vector<MemoryShare> peak; ///< what exists when memory is fullest, largest first
 };
 
 /// Where a value that is not finite first appeared.
