@@ -40,6 +40,16 @@ void ElementEmitter::store(Value scalar, Value pointer, Type elementType, Value 
   LLVM::StoreOp::create(builder, s.loc, scalar, address);
 }
 
+void ElementEmitter::prefetch(Value argument, Value position) {
+  Scalars s = scalars();
+  Value offset = s.create<arith::IndexCastOp>(builder.getI64Type(), position);
+  Value pointer = pointers.lookup(argument);
+  Value address =
+      LLVM::GEPOp::create(builder, s.loc, pointer.getType(), storageType(getElementType(argument)),
+                          pointer, ArrayRef<LLVM::GEPArg>{offset});
+  LLVM::Prefetch::create(builder, s.loc, address, /*rw=*/0, /*hint=*/3, /*cache=*/1);
+}
+
 Value ElementEmitter::linearise(ValueRange indices, ArrayRef<int64_t> shape) {
   if (indices.size() != shape.size())
     return indices.front(); // already a position

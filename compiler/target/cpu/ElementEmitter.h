@@ -46,6 +46,8 @@ public:
   /// Reads or writes memory as an element type of the graph (i1 is a byte).
   mlir::Value load(mlir::Value pointer, mlir::Type elementType, mlir::Value position);
   void store(mlir::Value scalar, mlir::Value pointer, mlir::Type elementType, mlir::Value position);
+  /// Asks for the argument's element at a position, which may be past its end.
+  void prefetch(mlir::Value argument, mlir::Value position);
   mlir::Value linearise(mlir::ValueRange indices, llvm::ArrayRef<int64_t> shape);
 
   /// A loop from begin to end; the builder is left in its body.

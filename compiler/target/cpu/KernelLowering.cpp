@@ -37,6 +37,7 @@ static LogicalResult lowerLoops(ModuleOp module) {
 }
 
 LogicalResult minigptc::cpu::lowerToLLVM(ModuleOp module) {
+  expandExtrema(module);
   if (failed(lowerLoops(module)))
     return failure();
   MLIRContext *context = module.getContext();

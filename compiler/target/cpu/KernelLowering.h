@@ -15,6 +15,10 @@ void registerKernelDialects(mlir::DialectRegistry &registry);
 /// power, cbrt: calls of libm, resolved when the code is loaded.
 llvm::LogicalResult expandMath(mlir::ModuleOp module);
 
+/// Replaces maxima and minima of floats, in which NaN wins, by comparisons; after
+/// `vectoriseLoops`, which takes a reduction's combining op apart no further.
+void expandExtrema(mlir::ModuleOp module);
+
 /// scf, arith, math, vector, func → the LLVM dialect.
 llvm::LogicalResult lowerToLLVM(mlir::ModuleOp module);
 

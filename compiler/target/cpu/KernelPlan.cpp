@@ -72,8 +72,12 @@ static ReductionCost reductionCost(func::FuncOp kernel, int64_t elements) {
 
 static int64_t chooseChunk(const NestPlan &nest, bool flat, const ReductionCost &cost) {
   int64_t size = nest.shape[nest.inner];
-  if (cost.alongColumns)
-    return std::min<int64_t>(size, nest.rows * ceilDiv(size, 256) >= 16 ? 256 : 64);
+  if (cost.alongColumns) {
+    // Long pieces of rows suit memory; some 16 items suit the threads.
+    int64_t chunks = ceilDiv(16, std::max<int64_t>(1, nest.rows));
+    int64_t chunk = std::clamp<int64_t>(ceilDiv(size, chunks), 64, kRowChunk);
+    return std::min(size, ceilDiv(chunk, 64) * 64);
+  }
   if (cost.perElement > 0)
     return std::clamp<int64_t>(kRowChunk / cost.perElement, 1, size);
   if (cost.sharedByRow)

@@ -83,6 +83,7 @@ bool LaneCloner::clone(Operation *op) {
       .Case([&](LLVM::GEPOp address) { return cloneAddress(address); })
       .Case([&](LLVM::LoadOp load) { return cloneLoad(load); })
       .Case([&](LLVM::StoreOp store) { return cloneStore(store); })
+      .Case([&](LLVM::Prefetch prefetch) { return clonePrefetch(prefetch); })
       .Case([&](func::CallOp call) { return cloneUniform(call) || cloneCall(call); })
       .Default([&](Operation *other) {
         return cloneUniform(other) || cloneLinear(other) || cloneElementwise(other);
@@ -284,6 +285,14 @@ bool LaneCloner::cloneStore(LLVM::StoreOp op) {
     Value part = vector::ExtractOp::create(builder, loc, value, lane);
     LLVM::StoreOp::create(builder, loc, part, addressOfLane(builder, loc, address, element, lane));
   }
+  return true;
+}
+
+/// Lane 0's brings the lanes that share its line.
+bool LaneCloner::clonePrefetch(LLVM::Prefetch op) {
+  if (!get(op.getAddr()).scalar)
+    return false;
+  cloneScalar(op);
   return true;
 }
 

@@ -56,6 +56,7 @@ private:
   bool cloneAddress(mlir::LLVM::GEPOp op);
   bool cloneLoad(mlir::LLVM::LoadOp op);
   bool cloneStore(mlir::LLVM::StoreOp op);
+  bool clonePrefetch(mlir::LLVM::Prefetch op);
   bool cloneCall(mlir::Operation *op);
   bool cloneIf(mlir::scf::IfOp op);
   bool cloneUniformIf(mlir::scf::IfOp op);

@@ -101,6 +101,22 @@ static void callLibm(ModuleOp module, Operation *op, StringRef name) {
   op->erase();
 }
 
+/// A maximum of x86 chooses its second operand if either is NaN: b > a ? b : a is one
+/// instruction, and keeps a's NaN; b's is chosen by a comparison that does not wait for a.
+template <typename OpTy> static void expandExtremum(OpTy op, arith::CmpFPredicate better) {
+  OpBuilder builder(op);
+  Scalars s{builder, op.getLoc()};
+  Value a = op.getLhs(), b = op.getRhs();
+  Value chosen = s.select(s.compare(better, b, a), b, a);
+  op.replaceAllUsesWith(s.select(s.compare(arith::CmpFPredicate::UNO, b, b), b, chosen));
+  op.erase();
+}
+
+void minigptc::cpu::expandExtrema(ModuleOp module) {
+  module.walk([](arith::MaximumFOp op) { expandExtremum(op, arith::CmpFPredicate::OGT); });
+  module.walk([](arith::MinimumFOp op) { expandExtremum(op, arith::CmpFPredicate::OLT); });
+}
+
 LogicalResult minigptc::cpu::expandMath(ModuleOp module) {
   SmallVector<Operation *> functions;
   module.walk([&](Operation *op) {

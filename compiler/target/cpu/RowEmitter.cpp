@@ -7,6 +7,9 @@ using namespace minigptc;
 using namespace minigptc::cpu;
 using namespace minigptc::graph::kernel;
 
+/// Rows that are worth their prefetches.
+static constexpr int64_t kPrefetchedColumns = 64;
+
 Value RowEmitter::position(Value row, Value column) {
   Scalars s = elements.scalars();
   return s.add(s.mul(row, plan.columns), column);
@@ -61,8 +64,10 @@ void RowEmitter::emitPhase(unsigned phase, Value item, Value row) {
     combined.push_back(op.emitCombine(builder, loop.getRegionIterArg(i), next));
   }
   storeKept(phase, row, column);
-  if (phase + 1 == plan.phases.size())
+  if (phase + 1 == plan.phases.size()) {
+    prefetchNextRow(row, column);
     emitOutputs(item, row, column);
+  }
   elements.leaveRowLoop(loop, combined);
   for (auto [i, reduction] : llvm::enumerate(reductions)) {
     Value result = reduction->getResult(0);
@@ -71,6 +76,16 @@ void RowEmitter::emitPhase(unsigned phase, Value item, Value row) {
   for (const RowPlan::Kept &kept : plan.kept)
     if (kept.phase == phase)
       elements.keep(kept.value, row, keptPointer(kept));
+}
+
+/// Later phases find the row in the cache, and memory would rest: it brings what the
+/// next row's first phase reads. Nothing is read, so the last row needs no exception.
+void RowEmitter::prefetchNextRow(Value row, Value column) {
+  if (plan.phases.size() == 1 || plan.columns < kPrefetchedColumns)
+    return;
+  for (BlockArgument argument : kernel.getArguments())
+    if (plan.argumentInRow[argument.getArgNumber()])
+      elements.prefetch(argument, position(row, elements.scalars().add(column, plan.columns)));
 }
 
 void RowEmitter::storeKept(unsigned phase, Value row, Value column) {

@@ -28,6 +28,7 @@ private:
   void clearColumns(mlir::Value item);
   void emitRow(mlir::Value item, mlir::Value row);
   void emitPhase(unsigned phase, mlir::Value item, mlir::Value row);
+  void prefetchNextRow(mlir::Value row, mlir::Value column);
   void storeKept(unsigned phase, mlir::Value row, mlir::Value column);
   void emitOutputs(mlir::Value item, mlir::Value row, mlir::Value column);
   void storeRowOutputs(mlir::Value row);

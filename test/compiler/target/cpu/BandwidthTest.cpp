@@ -2,7 +2,8 @@
 //
 // Hidden: a measurement, not a check. `CpuTargetTest '[bandwidth]'` prints, for kernels
 // on arrays beyond the caches, the bytes they read and write by the second as a fraction
-// of what a triad a = b + s·c moves, both on one thread, in turns; medians.
+// of what a triad a = b + s·c moves, both on one thread, in turns; the best of each, as
+// other work on the machine only ever slows a run down.
 //
 //===----------------------------------------------------------------------===//
 #include "compiler/target/cpu/KernelPlan.h"
@@ -18,9 +19,8 @@ using namespace minigptc;
 
 using Clock = std::chrono::steady_clock;
 
-static double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return values[values.size() / 2];
+static double best(const std::vector<double> &values) {
+  return *std::max_element(values.begin(), values.end());
 }
 
 template <typename Body> static double secondsOf(Body body) {
@@ -36,48 +36,58 @@ template <typename Body> static double secondsOf(Body body) {
 }
 
 namespace {
-/// A kernel with its buffers.
+/// A kernel with its buffers, aligned as the runtime's are.
 struct Subject {
   Subject(KernelHarness &harness, const std::string &text) : module(harness.parse(text)) {
     auto kernel = *module->getOps<func::FuncOp>().begin();
     plan = cpu::planKernel(kernel);
     function = KernelHarness::compile(*module, *cpu::Isa::named("native"));
-    for (TypeRange types : {TypeRange(kernel.getArgumentTypes()), TypeRange(kernel.getResultTypes())})
-      for (Type type : types) {
-        memory.push_back(harness.random(cast<RankedTensorType>(type)));
-        bytes += double(memory.back().getNumBytes());
-      }
-    for (auto &tensor : memory)
-      buffers.push_back(tensor.mutableData());
-    scratch.resize(plan.scratch + 64);
+    for (TypeRange types :
+         {TypeRange(kernel.getArgumentTypes()), TypeRange(kernel.getResultTypes())})
+      for (Type type : types)
+        add(harness.random(cast<RankedTensorType>(type)));
+    scratch = allocate(plan.scratch);
   }
-  void run() {
-    auto address = (reinterpret_cast<uintptr_t>(scratch.data()) + 63) / 64 * 64;
-    function(buffers.data(), 0, plan.items, reinterpret_cast<void *>(address));
+  ~Subject() {
+    for (void *buffer : buffers)
+      std::free(buffer);
+    std::free(scratch);
   }
+  static void *allocate(int64_t size) { return std::aligned_alloc(64, (size + 64) / 64 * 64); }
+  void add(const KernelHarness::Tensor &tensor) {
+    bytes += double(tensor.getNumBytes());
+    buffers.push_back(allocate(tensor.getNumBytes()));
+    std::memcpy(buffers.back(), tensor.data(), tensor.getNumBytes());
+  }
+  void run() { function(buffers.data(), 0, plan.items, scratch); }
 
   OwningOpRef<ModuleOp> module;
   cpu::KernelPlan plan;
   KernelHarness::KernelFunction function;
-  std::vector<KernelHarness::Tensor> memory;
   std::vector<void *> buffers;
-  std::vector<char> scratch;
+  void *scratch;
   double bytes = 0;
 };
 } // namespace
 
 static void report(KernelHarness &harness, const char *name, const std::string &text) {
   constexpr int64_t n = 16 << 20;
-  static std::vector<float> a(n), b(n, 1), c(n, 2);
+  static float *a = static_cast<float *>(Subject::allocate(4 * n)), *b = a, *c = a;
+  if (b == a) {
+    b = static_cast<float *>(Subject::allocate(4 * n));
+    c = static_cast<float *>(Subject::allocate(4 * n));
+    for (float *array : {a, b, c})
+      std::fill(array, array + n, 1.0f);
+  }
   Subject subject(harness, text);
   subject.run();
   std::vector<double> kernel, reference;
-  for (int i = 0; i < 9; ++i) {
+  for (int i = 0; i < 15; ++i) {
     kernel.push_back(subject.bytes / secondsOf([&] { subject.run(); }));
-    reference.push_back(12.0 * n / secondsOf([&] { triad(a.data(), b.data(), c.data(), n); }));
+    reference.push_back(12.0 * n / secondsOf([&] { triad(a, b, c, n); }));
   }
-  std::printf("%-28s %6.2f GB/s  triad %6.2f GB/s  fraction %.2f\n", name, median(kernel) / 1e9,
-              median(reference) / 1e9, median(kernel) / median(reference));
+  std::printf("%-28s %6.2f GB/s  triad %6.2f GB/s  fraction %.2f\n", name, best(kernel) / 1e9,
+              best(reference) / 1e9, best(kernel) / best(reference));
 }
 
 static std::string withTypes(std::string text) {
@@ -138,8 +148,10 @@ TEST_CASE("bandwidth of kernels", "[.bandwidth]") {
     %xn = graph.multiply %h, %ib : $F
     %wb = graph.broadcast_in_dim %w, dims = [2] : ($W) -> $F
 )";
-  report(harness, "rms_norm", withTypes(R"(
-  func.func private @k(%h: $F, %w: $W) -> $F attributes {exec.kernel} {)" + norm + R"(
+  report(harness, "rms_norm",
+         withTypes(R"(
+  func.func private @k(%h: $F, %w: $W) -> $F attributes {exec.kernel} {)" +
+                   norm + R"(
     %y = graph.multiply %xn, %wb : $F
     return %y : $F
   })"));
@@ -149,8 +161,10 @@ TEST_CASE("bandwidth of kernels", "[.bandwidth]") {
     %y = graph.multiply %xn, %wb : $F
     return %h, %y : $F, $F
   })"));
-  report(harness, "rms_norm backward", withTypes(R"(
-  func.func private @k(%h: $F, %g: $F, %w: $W) -> ($F, $P) attributes {exec.kernel} {)" + norm + R"(
+  report(harness, "rms_norm backward",
+         withTypes(R"(
+  func.func private @k(%h: $F, %g: $F, %w: $W) -> ($F, $P) attributes {exec.kernel} {)" +
+                   norm + R"(
     %gw = graph.multiply %g, %wb : $F
     %gx = graph.multiply %gw, %xn : $F
     %t = graph.reduce sum, %gx, dims = [2] : ($F) -> $R
