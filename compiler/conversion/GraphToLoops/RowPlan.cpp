@@ -87,7 +87,9 @@ bool RowPlanner::chooseSpace() {
     return false;
   result.columns = shapeOf(space).back();
   rows = ShapedType::getNumElements(shapeOf(space).drop_back());
-  return true;
+  // The values of one row have no index that varies, so that code for them would
+  // move out of the walk, in front of the reductions that it needs.
+  return rows != 1;
 }
 
 bool RowPlanner::addColumnOutput(unsigned number, Value output) {

@@ -12,6 +12,7 @@
 // | other  | anything, at any index  | a scalar, an iota, a table that is gathered  |
 //
 // What makes a kernel a row kernel (else it is loop nests, see compiler/target/cpu/KernelPlan.h):
+//  - there are several rows;
 //  - some `reduce` along the last dimension alone has a full operand; or there are
 //    column outputs beside others;
 //  - each result is full, row, or a *column output*: a reduction along the second-last

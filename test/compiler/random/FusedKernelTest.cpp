@@ -76,6 +76,12 @@ func.func @f(%w: tensor<$Cx8xf32>, %ids: tensor<$Ax$Bxi32>) -> tensor<$Ax$Bx$Cxf
   %y = graph.dot_general %x, %w, batching_dims = [] x [], contracting_dims = [2] x [1] : (tensor<$Ax$Bx8xf32>, tensor<$Cx8xf32>) -> tensor<$Ax$Bx$Cxf32>
   return %y : tensor<$Ax$Bx$Cxf32>
 })"},
+    {"one row without dimensions", R"(
+func.func @f(%x: tensor<$Cxf32>, %s: tensor<$Cxf32>) -> (tensor<$Cxf32>, tensor<$Cxf32>) {
+  %y = graph.softmax %x, dim = 0 : tensor<$Cxf32>
+  %z = graph.rms_norm %y, %s epsilon = 1.0e-2 : tensor<$Cxf32>, tensor<$Cxf32>
+  return %y, %z : tensor<$Cxf32>, tensor<$Cxf32>
+})"},
     {"rows by columns of a square", R"(
 func.func @f(%x: tensor<$Cx$Cxf32>) -> tensor<$Cx$Cxf32> {
   %s = graph.reduce sum, %x, dims = [1] : (tensor<$Cx$Cxf32>) -> tensor<$Cxf32>
