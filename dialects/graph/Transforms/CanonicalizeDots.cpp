@@ -84,6 +84,27 @@ struct FoldTransposes : OpRewritePattern<DotGeneralOp> {
   }
 };
 
+/// transpose(dot(a, b)) → dot(b, a), where the transpose moves the free dimensions of
+/// b before those of a: the gradient of a matrix that is read transposed.
+struct FoldResultTranspose : OpRewritePattern<TransposeOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(TransposeOp transpose, PatternRewriter &rewriter) const override {
+    auto dot = transpose.getOperand().getDefiningOp<DotGeneralOp>();
+    if (!dot || !dot->hasOneUse() || !isGemm(dot))
+      return failure();
+    Side lhs = lhsOf(dot), rhs = rhsOf(dot);
+    int64_t numBatch = lhs.batch.size(), numLhs = lhs.free().size(), numRhs = rhs.free().size();
+    SmallVector<int64_t> swapped = llvm::to_vector(llvm::seq(int64_t(0), numBatch));
+    llvm::append_range(swapped, llvm::seq(numBatch + numLhs, numBatch + numLhs + numRhs));
+    llvm::append_range(swapped, llvm::seq(numBatch, numBatch + numLhs));
+    if (transpose.getPermutation() != ArrayRef(swapped))
+      return failure();
+    rewriter.replaceOpWithNewOp<DotGeneralOp>(transpose, transpose.getType(), rhs.value, lhs.value,
+                                              rhs.batch, lhs.batch, rhs.contract, lhs.contract);
+    return success();
+  }
+};
+
 /// Puts the contracted dimensions last, in the order in which they are named.
 void packContraction(PatternRewriter &rewriter, Location loc, Side &side) {
   SmallVector<int64_t> permutation(side.batch);
@@ -138,7 +159,7 @@ struct CanonicalizeDots : minigptc::graph::impl::GraphCanonicalizeDotsBase<Canon
   void runOnOperation() override {
     // Transposes are folded first: those that MakeOneK inserts must stay.
     RewritePatternSet fold(&getContext()), pack(&getContext());
-    fold.add<FoldTransposes>(&getContext());
+    fold.add<FoldTransposes, FoldResultTranspose>(&getContext());
     pack.add<MakeOneK>(&getContext());
     if (failed(applyPatternsGreedily(getOperation(), std::move(fold))) ||
         failed(applyPatternsGreedily(getOperation(), std::move(pack))))

@@ -92,9 +92,10 @@ def GraphCanonicalizeDots : Pass<"graph-canonicalize-dots", "::mlir::func::FuncO
   let summary = "matrix products in a form that a GEMM takes";
   let description = [{
     A GEMM wants each of M, N and K to be one run of memory. A transpose in front
-    of a product needs no kernel: the product names other dimensions. Contracted
-    dimensions that are no single run are reordered, or packed by a transpose;
-    batching and free dimensions never need that (see GemmForm.h).
+    of a product, or behind it, needs no kernel: the product names other dimensions,
+    or its operands in the other order. Contracted dimensions that are no single run
+    are reordered, or packed by a transpose; batching and free dimensions never need
+    that (see GemmForm.h).
 
     ```mlir
     %t = graph.transpose %w, dims = [1, 0] : (tensor<8x4xf32>) -> tensor<4x8xf32>

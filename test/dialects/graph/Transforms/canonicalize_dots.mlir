@@ -26,6 +26,23 @@ func.func @fold_heads(%q: tensor<2x8x4x16xf32>, %k: tensor<2x8x4x16xf32>) -> ten
 
 // -----
 
+// A transposed result is the product of the operands in the other order; one that
+// mixes their dimensions stays.
+// CHECK-LABEL: func @fold_results
+// CHECK: %[[D:.*]] = graph.dot_general %arg1, %arg0, batching_dims = [] x [], contracting_dims = [0] x [0] : (tensor<5x7xf32>, tensor<5x2x3xf32>) -> tensor<7x2x3xf32>
+// CHECK: %[[E:.*]] = graph.dot_general %arg0, %arg1
+// CHECK: %[[T:.*]] = graph.transpose %[[E]]
+// CHECK: return %[[D]], %[[T]]
+func.func @fold_results(%x: tensor<5x2x3xf32>, %w: tensor<5x7xf32>) -> (tensor<7x2x3xf32>, tensor<3x7x2xf32>) {
+  %d = graph.dot_general %x, %w, batching_dims = [] x [], contracting_dims = [0] x [0] : (tensor<5x2x3xf32>, tensor<5x7xf32>) -> tensor<2x3x7xf32>
+  %dt = graph.transpose %d, dims = [2, 0, 1] : (tensor<2x3x7xf32>) -> tensor<7x2x3xf32>
+  %e = graph.dot_general %x, %w, batching_dims = [] x [], contracting_dims = [0] x [0] : (tensor<5x2x3xf32>, tensor<5x7xf32>) -> tensor<2x3x7xf32>
+  %et = graph.transpose %e, dims = [1, 2, 0] : (tensor<2x3x7xf32>) -> tensor<3x7x2xf32>
+  return %dt, %et : tensor<7x2x3xf32>, tensor<3x7x2xf32>
+}
+
+// -----
+
 // The order of free dimensions is the result's: this transpose stays.
 // CHECK-LABEL: func @keep_free_order
 // CHECK: %[[T:.*]] = graph.transpose
