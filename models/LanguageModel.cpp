@@ -19,3 +19,15 @@ nn::CachedOutput LanguageModel::nextLogits(const Tree &params, const Tree &cache
   return applyCachedAs(kind() + "_next", params, cache, position, tokens,
                        [&](Value ids) { return flatten(head(rowAt(hidden(ids), last))); });
 }
+
+Value LanguageModel::headLoss(Value hidden, Value targets,
+                              std::optional<int64_t> ignoreIndex) const {
+  return sum(crossEntropy(head(std::move(hidden)), targets, ignoreIndex));
+}
+
+Value LanguageModel::lossSum(const Tree &params, const Operand &tokens, const Value &targets,
+                             std::optional<int64_t> ignoreIndex,
+                             const nn::ApplyOptions &options) const {
+  auto body = [&](Value ids) { return headLoss(hidden(std::move(ids)), targets, ignoreIndex); };
+  return applyAs(kind() + "_loss", params, tokens, body, options);
+}

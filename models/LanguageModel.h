@@ -1,7 +1,8 @@
 //===- LanguageModel.h - what the models have in common ---------*- C++ -*-===//
 //
 // A language model maps token ids i32 [B, T] to logits f32 [B, T, V], in two parts, so
-// that generation computes the head for one position only.
+// that generation computes the head for one position only, and training head and loss
+// in one.
 //
 //   std::unique_ptr<LanguageModel> model = makeModel(config.model);
 //   Tree params = model->init(key);
@@ -23,7 +24,13 @@ public:
   virtual Value hidden(Value tokens) const = 0;
   /// [..., d] → f32 [..., V].
   virtual Value head(Value hidden) const = 0;
+  /// Σ crossEntropy(head(hidden), targets), f32. A model whose head is a product with a
+  /// weight gives it without the logits in memory (`linearCrossEntropy`).
+  virtual Value headLoss(Value hidden, Value targets, std::optional<int64_t> ignoreIndex) const;
   Value forward(Value tokens) const override { return head(hidden(std::move(tokens))); }
+  /// The loss, summed over all positions of tokens [B, T] whose target counts.
+  Value lossSum(const Tree &params, const Operand &tokens, const Value &targets,
+                std::optional<int64_t> ignoreIndex, const nn::ApplyOptions &options = {}) const;
   /// The logits f32 [V] at one position of tokens [1, T].
   Value logitsAt(const Tree &params, const Operand &tokens, const Operand &position) const;
   /// The logits f32 [V] at element `last` of tokens [1, S] that stand at `position`,

@@ -85,12 +85,16 @@ private:
   }
 
   /// The mean over the positions that count, and their number.
-  std::pair<Value, Value> meanLoss(const Value &logits, const Value &targets) const {
-    Value losses = crossEntropy(logits, targets, ignore);
-    if (!ignore)
-      return {mean(losses), full({}, TensorType{f32, targets.shape()}.numElements(), f32)};
+  std::pair<Value, Value> meanLoss(const Tree &params, const Tree &batch,
+                                   const nn::ApplyOptions &options = {}) const {
+    Value targets = batch["y"];
+    Value total = model.lossSum(params, batch["x"], targets, ignore, options);
+    if (!ignore) {
+      Value count = full({}, TensorType{f32, targets.shape()}.numElements(), f32);
+      return {total / count, count};
+    }
     Value count = sum(convert(targets != *ignore, f32));
-    return {sum(losses) / maximum(count, 1.0), count};
+    return {total / maximum(count, 1.0), count};
   }
 
   ValueAndGrad lossAndGrad(const Tree &params, const Tree &batch,
@@ -99,9 +103,7 @@ private:
     options.training = true;
     if (key)
       options.streams = {{"dropout", *key}};
-    auto loss = [&](Tree p) {
-      return meanLoss(model.apply(p, batch["x"], options), batch["y"]).first;
-    };
+    auto loss = [&](Tree p) { return meanLoss(p, batch, options).first; };
     return valueAndGrad(loss)(params);
   }
 
@@ -153,7 +155,7 @@ private:
   Entry evaluation(const SpecTree &params) const {
     int64_t size = config.eval.batchSize > 0 ? config.eval.batchSize : config.training.batchSize;
     auto run = [this](Tree params, Tree batch) {
-      auto [loss, count] = meanLoss(model.apply(params, batch["x"]), batch["y"]);
+      auto [loss, count] = meanLoss(params, batch);
       return Tree{{"loss", loss}, {"tokens", count}};
     };
     return Entry("eval_loss", run, {{"params", params}, {"batch", batchSpec(size)}},

@@ -26,6 +26,8 @@ private:
       return cost.getMatmulFlops();
     if (auto call = dyn_cast<func::CallOp>(op))
       return count(call.getCallee());
+    if (auto loop = dyn_cast<minigptc::graph::LoopOp>(op))
+      return double(loop.getTripCount()) * count(loop.getLoopBody().getValue());
     if (auto vjp = dyn_cast<minigptc::graph::VjpOp>(op))
       return 3 * count(vjp.getCallee());
     return 0;

@@ -1,4 +1,4 @@
-//===- Dot.cpp - dot_general ----------------------------------------------===//
+//===- Dot.cpp - dot_general and dot_accumulate ---------------------------===//
 //
 // Operands are packed to [batch, M, K] and [batch, K, N], so that the inner loop
 // runs along contiguous rows of both the right operand and the sums.
@@ -46,9 +46,10 @@ static void multiplyRow(const A *lhs, const A *rhs, MutableArrayRef<A> sums, int
   }
 }
 
-static LogicalResult evaluateDot(DotGeneralOp op, ArrayRef<Tensor> operands,
-                                 SmallVectorImpl<Tensor> &results) {
-  const Tensor &lhs = operands[0], &rhs = operands[1];
+/// The product, added to `accumulator` if there is one before it is rounded.
+template <typename Product>
+static Tensor multiply(Product op, const Tensor &lhs, const Tensor &rhs,
+                       const Tensor *accumulator) {
   auto freeDims = [](const Tensor &tensor, ArrayRef<int64_t> batch, ArrayRef<int64_t> contract) {
     SmallVector<int64_t> used(batch);
     llvm::append_range(used, contract);
@@ -71,15 +72,30 @@ static LogicalResult evaluateDot(DotGeneralOp op, ArrayRef<Tensor> operands,
     MutableArrayRef<T> out = mutableElements<T>(result);
     for (int64_t row = 0; row < batches * rows; ++row) {
       std::fill(sums.begin(), sums.end(), A(0));
+      if (accumulator)
+        llvm::transform(elements<T>(*accumulator).slice(row * columns, columns), sums.begin(),
+                        [](T x) { return A(widen(x)); });
       multiplyRow<A>(left.data() + row * depth, right.data() + row / rows * depth * columns, sums,
                      depth);
       llvm::transform(sums, out.begin() + row * columns, [](A x) { return narrow<T>(x); });
     }
   });
-  results.push_back(std::move(result));
+  return result;
+}
+
+static LogicalResult evaluateDot(DotGeneralOp op, ArrayRef<Tensor> operands,
+                                 SmallVectorImpl<Tensor> &results) {
+  results.push_back(multiply(op, operands[0], operands[1], nullptr));
+  return success();
+}
+
+static LogicalResult evaluateDotAccumulate(DotAccumulateOp op, ArrayRef<Tensor> operands,
+                                           SmallVectorImpl<Tensor> &results) {
+  results.push_back(multiply(op, operands[1], operands[2], &operands[0]));
   return success();
 }
 
 void interpreter::attachDotModels(MLIRContext *context) {
   attachModel<DotGeneralOp, evaluateDot>(context);
+  attachModel<DotAccumulateOp, evaluateDotAccumulate>(context);
 }

@@ -44,6 +44,7 @@ void attachRandomModels(mlir::MLIRContext *context);        ///< and dropout
 void attachActivationModels(mlir::MLIRContext *context);    ///< and adamw_update
 void attachNormalizationModels(mlir::MLIRContext *context); ///< norms, softmax, rope, cross-entropy
 void attachAttentionModels(mlir::MLIRContext *context);
+void attachLinearCrossEntropyModels(mlir::MLIRContext *context);
 void attachStructureModels(mlir::MLIRContext *context);
 
 } // namespace minigptc::interpreter

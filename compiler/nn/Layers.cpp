@@ -33,6 +33,16 @@ Value Linear::forward(Value x) const {
   return options_.bias ? y + Module::param("bias") : y;
 }
 
+Value Linear::crossEntropy(const Operand &x, const Operand &targets,
+                           std::optional<int64_t> ignoreIndex) const {
+  return invoke("linear_cross_entropy", x, [&](Value value) {
+    LinearCrossEntropyOptions options{.bias = {}, .ignoreIndex = ignoreIndex};
+    if (options_.bias)
+      options.bias = Module::param("bias");
+    return linearCrossEntropy(value, Module::param(options_.kernelName.c_str()), targets, options);
+  });
+}
+
 Embedding::Embedding(int64_t vocab, int64_t d, Initializer init) {
   param("weight", {vocab, d}, init ? std::move(init) : init::normal(1 / std::sqrt(double(d))));
 }
@@ -42,6 +52,14 @@ Value Embedding::forward(Value ids) const { return embedding(Module::param("weig
 Value Embedding::attend(const Operand &x) const {
   return invoke("tied_head", x, [this](Value value) {
     return dotGeneral(value, Module::param("weight"), {{}, {}, {value.rank() - 1}, {1}});
+  });
+}
+
+Value Embedding::crossEntropy(const Operand &x, const Operand &targets,
+                              std::optional<int64_t> ignoreIndex) const {
+  return invoke("tied_cross_entropy", x, [&](Value value) {
+    return linearCrossEntropy(value, Module::param("weight"), targets,
+                              {.bias = {}, .ignoreIndex = ignoreIndex, .transposed = true});
   });
 }
 

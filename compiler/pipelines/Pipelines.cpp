@@ -29,8 +29,9 @@ constexpr StageInfo kStages[] = {
      "graph-inline,graph-simplify-functions"},
     {Stage::step, "step", "func.func(canonicalize,cse),graph-simplify-functions"},
     {Stage::fuse, "fuse",
-     "func.func(graph-decompose{keep-whole-kernels=true},canonicalize,cse,"
-     "graph-accumulate-scatters,graph-canonicalize-dots,graph-split-reductions,cse,graph-fuse)"},
+     "graph-chunk-losses,func.func(graph-decompose{keep-whole-kernels=true},canonicalize,cse,"
+     "graph-accumulate-scatters,graph-canonicalize-dots,graph-split-reductions,cse,"
+     "graph-accumulate-dots,graph-fuse)"},
     {Stage::schedule, "schedule", "graph-outline-kernels,func.func(graph-schedule)"},
     {Stage::exec, "exec", "convert-graph-to-exec"},
 };

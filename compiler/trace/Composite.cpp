@@ -84,6 +84,21 @@ Value minigptc::crossEntropy(const Operand &logits, const Operand &targets,
       emit.op<graph::SoftmaxCrossEntropyOp>({emit.value(logits), emit.value(targets)}, attributes));
 }
 
+Value minigptc::linearCrossEntropy(const Operand &hidden, const Operand &weight,
+                                   const Operand &targets,
+                                   const LinearCrossEntropyOptions &options) {
+  Emitter emit(hidden);
+  SmallVector<mlir::Value> operands{emit.value(hidden), emit.value(weight), emit.value(targets)};
+  if (options.bias)
+    operands.push_back(emit.context.localize(*options.bias, emit.where));
+  SmallVector<mlir::NamedAttribute> attributes;
+  if (options.ignoreIndex)
+    attributes.push_back(emit.integer("ignoreIndex", *options.ignoreIndex));
+  if (options.transposed)
+    attributes.push_back(emit.attribute("transposed", mlir::UnitAttr::get(emit.context.mlir())));
+  return emit.wrap(emit.op<graph::LinearCrossEntropyOp>(operands, attributes));
+}
+
 Value minigptc::constant(const Array &array, Where where) {
   Emitter emit(where);
   auto type = emit.context.tensorType(array.type());

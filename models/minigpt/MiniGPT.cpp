@@ -115,6 +115,10 @@ Value MiniGPT::hidden(Value tokens) const {
 
 Value MiniGPT::head(Value hidden) const { return convert(output_(hidden), f32); }
 
+Value MiniGPT::headLoss(Value hidden, Value targets, std::optional<int64_t> ignoreIndex) const {
+  return output_.crossEntropy(hidden, targets, ignoreIndex);
+}
+
 std::vector<std::string> MiniGPT::streams() const {
   bool draws = !isSimple(config_) && config_.dropout > 0;
   return draws ? std::vector<std::string>{"dropout"} : std::vector<std::string>{};

@@ -21,6 +21,7 @@ public:
 
   Value hidden(Value tokens) const override;
   Value head(Value hidden) const override;
+  Value headLoss(Value hidden, Value targets, std::optional<int64_t> ignoreIndex) const override;
   std::string kind() const override { return "minigpt"; }
   std::vector<std::string> streams() const override;
 

@@ -50,6 +50,12 @@ Value TransformerLM::head(Value hidden) const {
   return convert(head_ ? (*head_)(hidden) : tokens_.attend(hidden), f32);
 }
 
+Value TransformerLM::headLoss(Value hidden, Value targets,
+                              std::optional<int64_t> ignoreIndex) const {
+  return head_ ? head_->crossEntropy(hidden, targets, ignoreIndex)
+               : tokens_.crossEntropy(hidden, targets, ignoreIndex);
+}
+
 bool TransformerLM::isTransposedInFiles(const nn::ParameterInfo &parameter) const {
   return parameter.shape.size() == 2 && parameter.name != "token_embeddings.weight";
 }

@@ -33,6 +33,7 @@ public:
 
   Value hidden(Value tokens) const override;
   Value head(Value hidden) const override;
+  Value headLoss(Value hidden, Value targets, std::optional<int64_t> ignoreIndex) const override;
   std::string kind() const override { return "transformer_lm"; }
   bool isTransposedInFiles(const nn::ParameterInfo &parameter) const override;
 

@@ -220,7 +220,20 @@ private:
     return {};
   }
 
+  /// What loops name and touch is checked where they are used.
+  void readLoops() {
+    for (uint32_t i = 0; i < sizeOfVector(table_.loops()); ++i) {
+      const fb::Loop &from = *table_.loops()->Get(i);
+      Loop &loop = program_.loops.emplace_back();
+      loop.block = from.block();
+      loop.count = from.count();
+      if (from.strides())
+        loop.strides.assign(from.strides()->begin(), from.strides()->end());
+    }
+  }
+
   Status readBlocks() {
+    readLoops();
     for (uint32_t i = 0; i < sizeOfVector(table_.blocks()); ++i) {
       Block &block = program_.blocks.emplace_back();
       MINIGPTC_RETURN_IF_ERROR(readBlock(*table_.blocks()->Get(i), block));

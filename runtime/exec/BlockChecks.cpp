@@ -80,6 +80,7 @@ private:
     case fb::Opcode::call: return checkCall(instruction);
     case fb::Opcode::copy: return checkCopy(instruction);
     case fb::Opcode::scalars: return checkScalars(instruction);
+    case fb::Opcode::repeat: return checkRepeat(instruction);
     }
     return fail("unknown operation");
   }
@@ -110,17 +111,46 @@ private:
   }
 
   Status checkCall(const Instruction &instruction) const {
-    if (instruction.target >= program_.blocks.size())
-      return fail("a block that is not there");
+    MINIGPTC_RETURN_IF_ERROR(checkCallee(instruction, instruction.target));
     const Block &callee = program_.blocks[instruction.target];
+    for (uint32_t i = 0; i < callee.arguments.size(); ++i)
+      MINIGPTC_RETURN_IF_ERROR(need(operand(instruction, i), callee.arguments[i]));
+    return {};
+  }
+
+  Status checkCallee(const Instruction &instruction, uint32_t target) const {
+    if (target >= program_.blocks.size())
+      return fail("a block that is not there");
+    const Block &callee = program_.blocks[target];
     if (instruction.numInputs != callee.numInputs ||
         instruction.numInputs + uint64_t(instruction.numOutputs) != callee.arguments.size())
       return fail("block " + quote(callee.name) + " takes other operands");
-    for (uint32_t i = 0; i < callee.arguments.size(); ++i)
-      MINIGPTC_RETURN_IF_ERROR(need(operand(instruction, i), callee.arguments[i]));
     if (instruction.frame % kBufferAlignment || instruction.frame > block_.frameSize ||
         callee.frameSize > block_.frameSize - instruction.frame)
       return fail("the callee's frame does not lie in its own");
+    return {};
+  }
+
+  /// What the last call touches is inside, hence what the others touch.
+  Status checkRepeat(const Instruction &instruction) const {
+    if (instruction.target >= program_.loops.size())
+      return fail("a loop that is not there");
+    const Loop &loop = program_.loops[instruction.target];
+    MINIGPTC_RETURN_IF_ERROR(checkCallee(instruction, loop.block));
+    const Block &callee = program_.blocks[loop.block];
+    if (loop.count < 1)
+      return fail("a loop that never runs");
+    if (loop.strides.size() != callee.arguments.size())
+      return fail("a loop with another number of strides than operands");
+    for (uint32_t i = 0; i < callee.arguments.size(); ++i) {
+      uint64_t last, bytes;
+      if (loop.strides[i] % kBufferAlignment)
+        return fail("a loop's stride is not aligned");
+      if (__builtin_mul_overflow(loop.count - 1, loop.strides[i], &last) ||
+          __builtin_add_overflow(last, callee.arguments[i], &bytes) || bytes > kMaxBytes)
+        return fail("a loop reaches too far");
+      MINIGPTC_RETURN_IF_ERROR(need(operand(instruction, i), bytes));
+    }
     return {};
   }
 
@@ -210,15 +240,26 @@ private:
     uint64_t nested = 0;
     for (const Instruction &instruction : block.instructions) {
       ++result.steps;
-      if (instruction.opcode != fb::Opcode::call)
+      bool repeats = instruction.opcode == fb::Opcode::repeat;
+      if (instruction.opcode != fb::Opcode::call && !repeats)
         continue;
-      MINIGPTC_RETURN_IF_ERROR(visit(instruction.target, depth + 1));
-      const Result &callee = results_[instruction.target];
+      uint32_t target = instruction.target;
+      uint64_t count = 1, shifted = 0;
+      if (repeats) {
+        const Loop &loop = program_.loops[instruction.target];
+        target = loop.block;
+        count = loop.count;
+        shifted = loop.strides.size();
+      }
+      MINIGPTC_RETURN_IF_ERROR(visit(target, depth + 1));
+      const Result &callee = results_[target];
       result.depth = std::max(result.depth, callee.depth + 1);
-      result.steps += callee.steps;
-      nested = std::max(nested, program_.blocks[instruction.target].nestedOperands);
-      if (result.steps > kMaxSteps || result.depth > kMaxDepth)
+      nested = std::max(nested, program_.blocks[target].nestedOperands + shifted);
+      // A call counts itself, so that empty blocks cannot be run without end either.
+      if (count > kMaxSteps || result.steps + count * (callee.steps + 1) > kMaxSteps ||
+          result.depth > kMaxDepth)
         return invalidArtifact("block " + quote(block.name) + " runs too many instructions");
+      result.steps += count * (callee.steps + 1);
     }
     block.nestedOperands = block.operands.size() + nested;
     return {};

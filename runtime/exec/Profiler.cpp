@@ -98,6 +98,10 @@ const InstructionInfo &Profiler::infoOf(const Instruction &instruction, uint64_t
   }
   case fb::Opcode::gemm: describeGemm(program_.gemms[instruction.target], info); break;
   case fb::Opcode::call: info.name = program_.blocks[instruction.target].name; break;
+  case fb::Opcode::repeat:
+    info.kind = fb::EnumNameOpcode(fb::Opcode::call);
+    info.name = program_.blocks[program_.loops[instruction.target].block].name;
+    break;
   case fb::Opcode::scalars: info.name = program_.hostPrograms[instruction.target].name; break;
   case fb::Opcode::copy:
     info.name = std::to_string(copiedBytes) + " bytes";

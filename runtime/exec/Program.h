@@ -5,7 +5,8 @@
 //
 // - operands count and are big enough for what their instruction does with them
 // - instructions write neither constants nor a block's inputs
-// - a callee's frame lies in its caller's; calls do not recurse
+// - a callee's frame lies in its caller's; calls do not recurse; the operands of a
+//   repeated call are big enough for all of its calls
 // - registers of scalar programs name earlier ones
 //
 //===----------------------------------------------------------------------===//
@@ -64,6 +65,13 @@ struct Instruction {
   uint64_t frame;
 };
 
+/// A repeated call: every operand is big enough for its last call.
+struct Loop {
+  uint32_t block = 0;
+  uint64_t count = 0;
+  std::vector<uint64_t> strides; ///< bytes by which operands move on, inputs then outputs
+};
+
 struct Block {
   std::string_view name;
   uint32_t numInputs = 0;
@@ -71,7 +79,8 @@ struct Block {
   uint64_t frameSize = 0;
   std::vector<BufferRef> operands; ///< of all instructions, one after the other
   std::vector<Instruction> instructions;
-  /// Most operands of this block and those that it calls that are alive at a time.
+  /// Most operands of this block and those that it calls that are alive at a time; those
+  /// of a repeated call twice: as they are, and as they are in one of the calls.
   uint64_t nestedOperands = 0;
 };
 
@@ -111,6 +120,7 @@ struct Program {
   std::vector<KernelInfo> kernels;
   std::vector<GemmInfo> gemms;
   std::vector<HostProgram> hostPrograms;
+  std::vector<Loop> loops;
   std::vector<Block> blocks;
   std::vector<Entry> entries;
   std::vector<Location> locations;

@@ -82,11 +82,16 @@ Status Stepper::runBlock(const Block &block, std::span<void *const> arguments, s
     BoundInstruction bound{
         block, instruction,
         operands.subspan(instruction.firstOperand, instruction.numInputs + instruction.numOutputs)};
-    if (instruction.opcode == fb::Opcode::call) {
+    bool repeats = instruction.opcode == fb::Opcode::repeat;
+    if (instruction.opcode == fb::Opcode::call || repeats) {
       if (options.observer)
         options.observer->enter(instruction);
-      MINIGPTC_RETURN_IF_ERROR(runBlock(program_->blocks[instruction.target], bound.operands,
-                                        frame + instruction.frame, calleeScratch, options));
+      std::byte *calleeFrame = frame + instruction.frame;
+      MINIGPTC_RETURN_IF_ERROR(repeats
+                                   ? runLoop(program_->loops[instruction.target], bound.operands,
+                                             calleeFrame, calleeScratch, options)
+                                   : runBlock(program_->blocks[instruction.target], bound.operands,
+                                              calleeFrame, calleeScratch, options));
       if (options.observer)
         options.observer->leave(instruction);
       continue;
@@ -100,6 +105,18 @@ Status Stepper::runBlock(const Block &block, std::span<void *const> arguments, s
       MINIGPTC_RETURN_IF_ERROR(queue_->synchronize());
       MINIGPTC_RETURN_IF_ERROR(options.observer->after(bound));
     }
+  }
+  return {};
+}
+
+Status Stepper::runLoop(const Loop &loop, std::span<void *const> operands, std::byte *frame,
+                        std::span<void *> scratch, const StepOptions &options) {
+  std::span<void *> arguments = scratch.first(operands.size());
+  for (uint64_t call = 0; call < loop.count; ++call) {
+    for (size_t i = 0; i < operands.size(); ++i)
+      arguments[i] = static_cast<std::byte *>(operands[i]) + call * loop.strides[i];
+    MINIGPTC_RETURN_IF_ERROR(runBlock(program_->blocks[loop.block], arguments, frame,
+                                      scratch.subspan(operands.size()), options));
   }
   return {};
 }
@@ -132,7 +149,8 @@ Status Stepper::runInstruction(const BoundInstruction &bound) {
     MINIGPTC_RETURN_IF_ERROR(queue_->synchronize()); // the host reads what the queue wrote
     evaluateScalars(bound);
     return {};
-  case fb::Opcode::call: break;
+  case fb::Opcode::call:
+  case fb::Opcode::repeat: break;
   }
   return Status(StatusCode::internal, "an instruction that the stepper does not know");
 }

@@ -62,6 +62,8 @@ private:
 
   Status runBlock(const Block &block, std::span<void *const> arguments, std::byte *frame,
                   std::span<void *> scratch, const StepOptions &options);
+  Status runLoop(const Loop &loop, std::span<void *const> operands, std::byte *frame,
+                 std::span<void *> scratch, const StepOptions &options);
   /// Ends a run that the user interrupts, while it can be taken back.
   Status checkCancellation(const StepOptions &options);
   Status runInstruction(const BoundInstruction &bound);

@@ -129,7 +129,7 @@ TEST_CASE("instructions get operands of the right number and size") {
              Contains("location that is not there"));
   CHECK(instruction(1, [](auto &i) { i = {fb::Opcode::launch, 2, 2, 2, 1, kNoLocation, 0}; }) ==
         "");
-  CHECK_THAT(instruction(1, [](auto &i) { i = {fb::Opcode(5), 2, 2, 2, 1, 0, 0}; }),
+  CHECK_THAT(instruction(1, [](auto &i) { i = {fb::Opcode(6), 2, 2, 2, 1, 0, 0}; }),
              Contains("unknown operation"));
   CHECK_THAT(instruction(5, [](auto &i) { i = {fb::Opcode::gemm, 1, 12, 2, 1, 0, 0}; }),
              Contains("product that is not there"));
@@ -184,6 +184,70 @@ TEST_CASE("calls stay inside the frame and end") {
   CHECK(chain(20) == "");
   CHECK_THAT(chain(40), Contains("too many instructions"));
   CHECK_THAT(chain(5000), Contains("nested too deep"));
+}
+
+TEST_CASE("loops stay inside their operands in every call") {
+  // @rows copies 64 bytes; a block of its own calls it four times over 256 bytes.
+  auto loop = [](const std::function<void(fb::LoopT &)> &change,
+                 fb::Instruction call = {fb::Opcode::repeat, 0, 0, 1, 1, 0, 0}) {
+    return refusal([&](TestProgram &p) {
+      auto rows = std::make_unique<fb::BlockT>(), caller = std::make_unique<fb::BlockT>();
+      rows->name = "rows", caller->name = "caller";
+      rows->num_inputs = caller->num_inputs = 1;
+      rows->arguments = {64, 64}, caller->arguments = {256, 256};
+      rows->frame_size = 64, caller->frame_size = 128;
+      for (auto *block : {rows.get(), caller.get()}) {
+        for (uint32_t i : {0, 1})
+          block->buffers.emplace_back(fb::BufferKind::argument, i, 0, block->arguments[i]);
+        block->operands = {0, 1};
+      }
+      rows->instructions = {{fb::Opcode::copy, 0, 0, 1, 1, 0, 0}};
+      caller->instructions = {call};
+      auto table = std::make_unique<fb::LoopT>();
+      table->block = uint32_t(p.table.blocks.size());
+      table->count = 4;
+      table->strides = {64, 64};
+      change(*table);
+      p.table.loops.push_back(std::move(table));
+      p.table.blocks.push_back(std::move(rows));
+      p.table.blocks.push_back(std::move(caller));
+    });
+  };
+  auto unchanged = [](fb::LoopT &) {};
+  CHECK(loop(unchanged) == "");
+  CHECK(loop([](auto &l) { l.strides = {0, 64}; }) == "");
+  CHECK_THAT(loop([](auto &l) { l.count = 5; }), Contains("256 bytes where 320 are needed"));
+  CHECK_THAT(loop([](auto &l) { l.strides[1] = 128; }), Contains("where 448 are needed"));
+  CHECK_THAT(loop([](auto &l) { l.count = 0; }), Contains("never runs"));
+  CHECK_THAT(loop([](auto &l) { l.strides = {64, 32}; }), Contains("not aligned"));
+  CHECK_THAT(loop([](auto &l) { l.strides = {64}; }), Contains("number of strides"));
+  CHECK_THAT(loop([](auto &l) { l.strides = {64, 64, 64}; }), Contains("number of strides"));
+  CHECK_THAT(loop([](auto &l) { l.block = 99; }), Contains("block that is not there"));
+  CHECK_THAT(loop([](auto &l) { l.block = 1; }), Contains("takes other operands"));
+  // 2^62 · 64 wraps around to 0; so does the sum with the argument's size.
+  CHECK_THAT(loop([](auto &l) { l.count = (1ull << 58) + 1; }), Contains("reaches too far"));
+  CHECK_THAT(loop([](auto &l) { l.count = 1ull << 58; }), Contains("reaches too far"));
+  CHECK_THAT(loop([](auto &l) { l.count = 2, l.strides = {0, ~0ull - 63}; }),
+             Contains("reaches too far"));
+  // Without strides nothing limits the count but the time that it takes.
+  CHECK_THAT(loop([](auto &l) { l.count = 1ull << 40, l.strides = {0, 0}; }),
+             Contains("too many instructions"));
+  CHECK_THAT(loop([](auto &l) { l.count = ~0ull, l.strides = {0, 0}; }),
+             Contains("too many instructions"));
+  CHECK_THAT(loop(unchanged, {fb::Opcode::repeat, 1, 0, 1, 1, 0, 0}),
+             Contains("loop that is not there"));
+  CHECK_THAT(loop(unchanged, {fb::Opcode::repeat, 0, 0, 1, 1, 0, 128}),
+             Contains("frame does not lie"));
+  CHECK_THAT(loop(unchanged, {fb::Opcode::repeat, 0, 0, 2, 0, 0, 0}),
+             Contains("takes other operands"));
+  CHECK_THAT(refusal([](TestProgram &p) {
+               auto table = std::make_unique<fb::LoopT>();
+               table->count = 1;
+               table->strides = {0, 0};
+               p.table.loops.push_back(std::move(table));
+               p.table.blocks[0]->instructions[1] = {fb::Opcode::repeat, 0, 3, 1, 1, 0, 0};
+             }),
+             Contains("calls itself"));
 }
 
 TEST_CASE("matrix products reach no further than their buffers") {

@@ -129,6 +129,35 @@ static void crossEntropy(ProgramGenerator &g) {
         x.bound + 4);
 }
 
+static void linearCrossEntropy(ProgramGenerator &g) {
+  SmallVector<int64_t> positions;
+  for (int64_t i = g.number(0, 2); i > 0; --i)
+    positions.push_back(g.number(1, 4));
+  int64_t width = g.number(1, 5), classes = g.number(1, 9);
+  bool transposed = g.chance(0.5), ignore = g.chance(0.4);
+  SmallVector<int64_t> shape(positions);
+  shape.push_back(width);
+  Type element = g.floatType();
+  PoolValue hidden = g.small(g.obtain(g.tensor(shape, element)));
+  PoolValue weight = g.small(g.obtain(transposed ? g.tensor({classes, width}, element)
+                                                 : g.tensor({width, classes}, element)));
+  PoolValue targets = g.integers(g.tensor(positions, g.i32()), ignore ? -1 : 0, classes - 1);
+  Value bias = g.chance(0.4) ? g.small(g.obtain(g.tensor({classes}, element))).value : Value();
+  SmallVector<Type> types{g.tensor({}, element), hidden.type(), weight.type()};
+  if (bias)
+    types.push_back(bias.getType());
+  auto op = graph::LinearCrossEntropyOp::create(
+      g.builder, g.loc, types, hidden.value, weight.value, targets.value, bias,
+      ignore ? g.builder.getI64IntegerAttr(-1) : IntegerAttr(),
+      transposed ? g.builder.getUnitAttr() : UnitAttr());
+  double rows = double(targets.type().getNumElements());
+  g.add(op.getLoss(), rows * (double(width) * hidden.bound * weight.bound + 8));
+  g.add(op.getHiddenGrad(), 2 * weight.bound);
+  g.add(op.getWeightGrad(), rows * hidden.bound);
+  if (bias)
+    g.add(op.getBiasGrad(), rows);
+}
+
 static void dropout(ProgramGenerator &g) {
   PoolValue x = g.any(g.floatType());
   g.add(graph::DropoutOp::create(g.builder, g.loc, x.type(), x.value, g.key(),
@@ -200,6 +229,7 @@ void test::addCompositeRecipes(std::vector<OpRecipe> &recipes) {
   recipes.push_back({"attention_grad", false, attentionGrad});
   recipes.push_back({"embedding", true, embedding});
   recipes.push_back({"softmax_cross_entropy", true, crossEntropy});
+  recipes.push_back({"linear_cross_entropy", true, linearCrossEntropy});
   recipes.push_back({"dropout", true, dropout});
   recipes.push_back({"adamw_update", false, adamW});
   recipes.push_back({"random_bits", false, randomBits});

@@ -44,6 +44,10 @@ std::string targetOf(const runtime::Program &program, const runtime::Instruction
     return shape;
   }
   case fb::Opcode::call: return text(program.blocks[instruction.target].name);
+  case fb::Opcode::repeat: {
+    const runtime::Loop &loop = program.loops[instruction.target];
+    return text(program.blocks[loop.block].name) + " " + std::to_string(loop.count) + " times";
+  }
   case fb::Opcode::scalars: return text(program.hostPrograms[instruction.target].name);
   default: return "";
   }

@@ -1,6 +1,8 @@
 //===- BufferAssignment.cpp -----------------------------------------------===//
 #include "compiler/conversion/GraphToExec/BufferAssignment.h"
 
+#include <limits>
+
 using namespace mlir;
 using namespace minigptc;
 
@@ -10,8 +12,26 @@ bool isConstant(Operation *op) { return op->hasTrait<OpTrait::ConstantLike>(); }
 
 /// The kind of an op that has an instruction of its own (not a call).
 std::optional<graph::InstructionKind> getKind(Operation *op) {
+  if (isa<graph::LoopOp>(op))
+    return graph::InstructionKind::compute;
   auto instruction = dyn_cast<graph::InstructionOp>(op);
   return instruction ? std::optional(instruction.getInstructionKind()) : std::nullopt;
+}
+/// The operand from which an instruction continues in place.
+std::optional<unsigned> getOperandInPlace(Value result) {
+  unsigned number = cast<OpResult>(result).getResultNumber();
+  if (auto loop = dyn_cast<graph::LoopOp>(result.getDefiningOp()))
+    return loop.getCarriedOperand(number);
+  auto instruction = dyn_cast<graph::InstructionOp>(result.getDefiningOp());
+  return instruction ? instruction.getOperandInPlace(number) : std::nullopt;
+}
+
+/// The function that a call or a loop runs, or null.
+FlatSymbolRefAttr getCallee(Operation *op) {
+  if (auto loop = dyn_cast<graph::LoopOp>(op))
+    return loop.getLoopBody();
+  auto call = dyn_cast<func::CallOp>(op);
+  return call ? call.getCalleeAttr() : FlatSymbolRefAttr();
 }
 } // namespace
 
@@ -26,6 +46,7 @@ FailureOr<BufferAssignment> BufferAssignment::compute(func::FuncOp function, Cal
   if (failed(assignment.createStorages()) || failed(assignment.readDonations()))
     return failure();
   assignment.assignOutputs();
+  assignment.moveAccumulators();
   assignment.shareDyingInputs();
   assignment.planFrame();
   return assignment;
@@ -61,8 +82,7 @@ LogicalResult BufferAssignment::createResults(Operation *op, int64_t time) {
     storageOf[op->getResult(0)] = storageOf.lookup(op->getOperand(0));
     return success();
   }
-  auto call = dyn_cast<func::CallOp>(op);
-  if (!kind && !call)
+  if (!kind && !getCallee(op))
     return op->emitOpError(
         "has no instruction; it must be in a kernel (--graph-fuse, --graph-outline-kernels)");
   int64_t begin = time;
@@ -74,9 +94,20 @@ LogicalResult BufferAssignment::createResults(Operation *op, int64_t time) {
   }
   for (Value result : op->getResults())
     storageOf[result] = add({Kind::frame, 0, bytesOf(result), begin, time});
-  if (call)
-    if (CalleeInfo callee = lookup(call); callee.block && callee.block->frameSize > 0)
-      callFrames[op] = add({Kind::frame, 0, callee.block->frameSize, time, time});
+  return createCallFrame(op, time);
+}
+
+LogicalResult BufferAssignment::createCallFrame(Operation *op, int64_t time) {
+  FlatSymbolRefAttr name = getCallee(op);
+  const BlockInfo *block = name ? lookup(name).block : nullptr;
+  if (!block)
+    return success();
+  if (block->donates && !isa<graph::LoopOp>(op))
+    return op->emitOpError() << "calls " << name << ", whose results take over the memory of its "
+                             << "arguments (" << graph::attr::kDonate << "); a loop or the "
+                             << "runtime may, a call may not";
+  if (block->frameSize > 0)
+    callFrames[op] = add({Kind::frame, 0, block->frameSize, time, time});
   return success();
 }
 
@@ -140,11 +171,15 @@ bool BufferAssignment::mayWriteOver(int input, const Storage &storage, Value val
 
 /// Whether an op may write a result over a storage that it reads.
 bool BufferAssignment::overwritesInPlace(Operation *op, Value result, int storage) const {
+  unsigned number = cast<OpResult>(result).getResultNumber();
+  if (std::optional<unsigned> inPlaceOperand = getOperandInPlace(result))
+    return llvm::all_of(op->getOpOperands(), [&](OpOperand &use) {
+      return storageOf.lookup(use.get()) != storage || use.getOperandNumber() == *inPlaceOperand;
+    });
   auto call = dyn_cast<func::CallOp>(op);
   if (!call)
     return false;
-  CalleeInfo callee = lookup(call);
-  unsigned number = cast<OpResult>(result).getResultNumber();
+  CalleeInfo callee = lookup(call.getCalleeAttr());
   for (auto [i, operand] : llvm::enumerate(op->getOperands()))
     if (storageOf.lookup(operand) == storage &&
         !(callee.kernel ? inPlace.mayOverwrite(callee.kernel, i, number)
@@ -156,14 +191,20 @@ bool BufferAssignment::overwritesInPlace(Operation *op, Value result, int storag
 BlockInfo BufferAssignment::getInfo() {
   BlockInfo info;
   info.frameSize = frameSize;
+  info.donates = llvm::any_of(donatedInput, [](int input) { return input >= 0; });
   for (auto [output, value] :
        llvm::enumerate(function.getBody().front().getTerminator()->getOperands())) {
     const Storage &storage = storages[storageOf.lookup(value)];
     bool direct = storage.kind == Kind::output && storage.index == output;
+    // Accumulators may have been there before.
+    int64_t firstWrite = std::numeric_limits<int64_t>::max();
+    for (const Storage &other : storages)
+      if (other.kind == Kind::output && other.index == output && &other != &storage)
+        firstWrite = std::min(firstWrite, other.begin);
     auto &row = info.mayOverwrite.emplace_back();
     for (unsigned input = 0; input < function.getNumArguments(); ++input)
       row.push_back(direct && storages[input].bytes == storage.bytes &&
-                    mayWriteOver(input, storage, value));
+                    storages[input].end < firstWrite && mayWriteOver(input, storage, value));
   }
   return info;
 }
@@ -179,7 +220,32 @@ void BufferAssignment::copyAtEnd(Value source, unsigned output) {
   finalCopies.push_back({source, output, temporary});
 }
 
-/// Results of elementwise kernels take over the frame memory of inputs that die.
+/// What an instruction continues in place on its way into an output's buffer is made
+/// there from the start, if it dies at that instruction and the buffer is free by then.
+void BufferAssignment::moveAccumulators() {
+  int64_t time = endTime;
+  for (Operation &op : llvm::reverse(function.getBody().front().without_terminator())) {
+    int64_t now = --time;
+    for (Value result : op.getResults()) {
+      const Storage &made = storages[storageOf.lookup(result)];
+      std::optional<unsigned> number = getOperandInPlace(result);
+      if (!number || made.kind != Kind::output)
+        continue;
+      Value operand = op.getOperand(*number);
+      Storage &from = storages[storageOf.lookup(operand)];
+      int donor = donatedInput[made.index];
+      if (from.kind == Kind::frame && from.end == now && from.bytes == made.bytes &&
+          overwritesInPlace(&op, result, storageOf.lookup(operand)) &&
+          (donor < 0 || mayWriteOver(donor, from, operand))) {
+        from.kind = Kind::output;
+        from.index = made.index;
+      }
+    }
+  }
+}
+
+/// Results of elementwise kernels, and of instructions that work in place, take over
+/// the frame memory of inputs that die.
 void BufferAssignment::shareDyingInputs() {
   auto rootOf = [&](int number) {
     while (storages[number].sharedWith >= 0)
@@ -189,8 +255,6 @@ void BufferAssignment::shareDyingInputs() {
   int64_t time = 0;
   for (Operation &op : function.getBody().front().without_terminator()) {
     int64_t now = time++;
-    if (!isa<func::CallOp>(op))
-      continue;
     SmallVector<int> taken; // by earlier results
     for (Value result : op.getResults()) {
       Storage &made = storages[storageOf.lookup(result)];

@@ -4,8 +4,9 @@
 //
 // Every value gets a storage: an input's buffer, an output's, a constant's, or a
 // piece of the frame. What is returned is computed in the output's buffer where
-// that is safe, else in the frame and copied at the end. An elementwise kernel
-// writes over an input that dies with it. A callee's frame is a piece of this one.
+// that is safe, else in the frame and copied at the end. An elementwise kernel, or
+// an instruction that works in place (an accumulating product), writes over an
+// input that dies with it. A callee's frame is a piece of this one.
 //
 // A donated input and its output are one buffer. A value goes there directly
 // only if nothing reads the input after the op that writes, and this op itself at
@@ -31,6 +32,8 @@ namespace minigptc {
 /// What a caller must know of a block.
 struct BlockInfo {
   int64_t frameSize = 0;
+  /// Its outputs are the memory of arguments: only a loop or the runtime can call it.
+  bool donates = false;
   /// [result][argument]: the result may be given the argument's buffer, because
   /// the block reads nothing of it once it begins to write the result.
   llvm::SmallVector<llvm::SmallVector<bool>> mayOverwrite;
@@ -60,7 +63,7 @@ public:
     int temporary;
   };
 
-  using CalleeLookup = llvm::function_ref<CalleeInfo(mlir::func::CallOp)>;
+  using CalleeLookup = llvm::function_ref<CalleeInfo(mlir::FlatSymbolRefAttr)>;
 
   /// Fails with a diagnostic on an op that has no instruction.
   static llvm::FailureOr<BufferAssignment> compute(mlir::func::FuncOp function, CalleeLookup lookup,
@@ -82,11 +85,13 @@ private:
 
   llvm::LogicalResult createStorages();
   llvm::LogicalResult createResults(mlir::Operation *op, int64_t time);
+  llvm::LogicalResult createCallFrame(mlir::Operation *op, int64_t time);
   llvm::LogicalResult readDonations();
   void assignOutputs();
   bool mayWriteOver(int input, const Storage &storage, mlir::Value value) const;
   bool overwritesInPlace(mlir::Operation *op, mlir::Value result, int storage) const;
   void copyAtEnd(mlir::Value source, unsigned output);
+  void moveAccumulators();
   void shareDyingInputs();
   void planFrame();
   int add(Storage storage);

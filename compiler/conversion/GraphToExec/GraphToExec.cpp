@@ -1,5 +1,6 @@
 //===- GraphToExec.cpp - --convert-graph-to-exec --------------------------===//
 #include "compiler/conversion/GraphToExec/BufferAssignment.h"
+#include "compiler/conversion/GraphToExec/Instructions.h"
 #include "compiler/conversion/GraphToExec/Passes.h"
 #include "dialects/graph/Transforms/FunctionGraph.h"
 #include "mlir/IR/Matchers.h"
@@ -100,6 +101,8 @@ private:
       ins.push_back(values[operand]);
     for (Value result : op->getResults())
       outs.push_back(values[result] = makeBuffer(result));
+    if (auto loop = dyn_cast<graph::LoopOp>(op))
+      return emitLoop(loop, ins, outs);
     auto call = dyn_cast<func::CallOp>(op);
     if (!call)
       return cast<graph::InstructionOp>(op).emitInstruction(builder, ins, outs);
@@ -108,11 +111,41 @@ private:
   }
 
   void emitCall(func::CallOp call, ValueRange ins, ValueRange outs) {
-    if (lookup(call).kernel)
+    if (lookup(call.getCalleeAttr()).kernel)
       exec::LaunchOp::create(builder, call.getLoc(), call.getCalleeAttr(), ins, outs);
     else
-      exec::CallOp::create(builder, call.getLoc(), call.getCallee(), ins, outs,
-                           buffers.getCallFrameOffset(call));
+      exec::CallOp::create(builder, call.getLoc(), call.getCalleeAttr(), ins, outs,
+                           builder.getI64IntegerAttr(buffers.getCallFrameOffset(call)),
+                           /*count=*/IntegerAttr(), /*strides=*/DenseI64ArrayAttr());
+  }
+
+  /// A repeated call, in whose outputs the carried values start.
+  LogicalResult emitLoop(graph::LoopOp loop, SmallVector<Value> &ins, ArrayRef<Value> outs) {
+    for (unsigned result = 0; result < outs.size(); ++result)
+      if (std::optional<unsigned> operand = loop.getCarriedOperand(result)) {
+        emitCopyUnlessSame(builder, loop.getLoc(), ins[*operand], outs[result]);
+        ins[*operand] = outs[result];
+      }
+    int64_t count = loop.getTripCount();
+    SmallVector<int64_t> strides;
+    auto addStride = [&](Value buffer, bool isCut) {
+      int64_t bytes = exec::getBufferBytes(cast<MemRefType>(buffer.getType())) / count;
+      strides.push_back(isCut ? bytes : 0);
+      return !isCut || count == 1 || bytes % kBufferAlignment == 0;
+    };
+    bool aligned = true;
+    for (auto [i, buffer] : llvm::enumerate(ins))
+      aligned &= addStride(buffer, loop.isCutOperand(i));
+    for (auto [i, buffer] : llvm::enumerate(outs))
+      aligned &= addStride(buffer, loop.isCutResult(i));
+    if (!aligned)
+      return loop.emitError() << "cuts tensors into parts that are no multiple of "
+                              << kBufferAlignment << " bytes; pad them";
+    auto stridesAttr = count == 1 ? DenseI64ArrayAttr() : builder.getDenseI64ArrayAttr(strides);
+    exec::CallOp::create(builder, loop.getLoc(), loop.getLoopBody(), ins, outs,
+                         builder.getI64IntegerAttr(buffers.getCallFrameOffset(loop)),
+                         builder.getI64IntegerAttr(count), stridesAttr);
+    return success();
   }
 
   /// The memory into which an op writes a result.
@@ -162,8 +195,8 @@ struct ConvertGraphToExec : minigptc::impl::ConvertGraphToExecBase<ConvertGraphT
       return signalPassFailure();
     InPlaceAnalysis inPlace;
     DenseMap<StringAttr, BlockInfo> blocks;
-    auto lookup = [&](func::CallOp call) -> CalleeInfo {
-      StringAttr name = call.getCalleeAttr().getAttr();
+    auto lookup = [&](FlatSymbolRefAttr callee) -> CalleeInfo {
+      StringAttr name = callee.getAttr();
       if (auto found = blocks.find(name); found != blocks.end())
         return {func::FuncOp(), &found->second};
       return {functions->lookup(name), nullptr};

@@ -8,7 +8,42 @@
 using namespace mlir;
 using namespace minigptc;
 
+/// What a buffer is made of: a place in the frame, or an argument; an output that is a
+/// donated input's memory counts as that input.
+static std::pair<Value, int64_t> findMemory(Value buffer) {
+  while (auto view = buffer.getDefiningOp<exec::ViewOp>())
+    buffer = view.getSource();
+  if (auto frame = buffer.getDefiningOp<exec::FrameOp>())
+    return {Value(), int64_t(frame.getOffset())};
+  auto argument = dyn_cast<BlockArgument>(buffer);
+  auto block = argument ? dyn_cast<exec::BlockOp>(argument.getOwner()->getParentOp()) : nullptr;
+  if (!block)
+    return {buffer, 0};
+  for (unsigned input = 0; input < block.getNumInputs(); ++input)
+    if (auto donate = block.getArgAttrOfType<IntegerAttr>(input, graph::attr::kDonate);
+        donate && block.getNumInputs() + donate.getInt() == argument.getArgNumber())
+      return {block.getArgument(input), 0};
+  return {buffer, 0};
+}
+
+void minigptc::emitCopyUnlessSame(OpBuilder &builder, Location loc, Value source, Value target) {
+  if (findMemory(source) != findMemory(target))
+    exec::CopyOp::create(builder, loc, source, target);
+}
+
 namespace {
+LogicalResult emitGemm(Operation *op, OpBuilder &builder, Value lhs, Value rhs, Value out,
+                       double beta) {
+  auto form = graph::getGemmForm(op);
+  if (!form)
+    return op->emitOpError("is no product that a GEMM computes; --graph-canonicalize-dots and "
+                           "--graph-fuse come before");
+  exec::GemmOp::create(builder, op->getLoc(), lhs, rhs, out, form->m, form->n, form->k, form->batch,
+                       form->lhsStrides, form->rhsStrides, form->outStrides, form->lhsBatchStrides,
+                       form->rhsBatchStrides, form->outBatchStrides, llvm::APFloat(beta));
+  return success();
+}
+
 struct GemmInstruction : graph::InstructionOp::ExternalModel<GemmInstruction, graph::DotGeneralOp> {
   graph::InstructionKind getInstructionKind(Operation *) const {
     return graph::InstructionKind::compute;
@@ -16,15 +51,21 @@ struct GemmInstruction : graph::InstructionOp::ExternalModel<GemmInstruction, gr
 
   LogicalResult emitInstruction(Operation *op, OpBuilder &builder, ValueRange inputs,
                                 ValueRange outputs) const {
-    auto form = graph::getGemmForm(op);
-    if (!form)
-      return op->emitOpError("is no product that a GEMM computes; --graph-canonicalize-dots and "
-                             "--graph-fuse come before");
-    exec::GemmOp::create(builder, op->getLoc(), inputs[0], inputs[1], outputs[0], form->m, form->n,
-                         form->k, form->batch, form->lhsStrides, form->rhsStrides, form->outStrides,
-                         form->lhsBatchStrides, form->rhsBatchStrides, form->outBatchStrides,
-                         llvm::APFloat(0.0));
-    return success();
+    return emitGemm(op, builder, inputs[0], inputs[1], outputs[0], 0);
+  }
+};
+
+struct AccumulateInstruction
+    : graph::InstructionOp::ExternalModel<AccumulateInstruction, graph::DotAccumulateOp> {
+  graph::InstructionKind getInstructionKind(Operation *) const {
+    return graph::InstructionKind::compute;
+  }
+  std::optional<unsigned> getOperandInPlace(Operation *, unsigned) const { return 0; }
+
+  LogicalResult emitInstruction(Operation *op, OpBuilder &builder, ValueRange inputs,
+                                ValueRange outputs) const {
+    emitCopyUnlessSame(builder, op->getLoc(), inputs[0], outputs[0]);
+    return emitGemm(op, builder, inputs[1], inputs[2], outputs[0], 1);
   }
 };
 
@@ -54,6 +95,7 @@ struct HostInstruction : graph::InstructionOp::ExternalModel<HostInstruction, gr
 void minigptc::registerInstructionModels(DialectRegistry &registry) {
   registry.addExtension(+[](MLIRContext *context, graph::GraphDialect *) {
     graph::DotGeneralOp::attachInterface<GemmInstruction>(*context);
+    graph::DotAccumulateOp::attachInterface<AccumulateInstruction>(*context);
     graph::ReshapeOp::attachInterface<ViewInstruction>(*context);
     graph::HostCallOp::attachInterface<HostInstruction>(*context);
   });

@@ -2,6 +2,7 @@
 #ifndef MINIGPTC_COMPILER_CONVERSION_GRAPHTOEXEC_INSTRUCTIONS_H
 #define MINIGPTC_COMPILER_CONVERSION_GRAPHTOEXEC_INSTRUCTIONS_H
 
+#include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectRegistry.h"
 
 namespace minigptc {
@@ -9,6 +10,11 @@ namespace minigptc {
 /// Attaches `InstructionOp` to the graph ops that stay outside of kernels:
 /// matrix products, views, host calls.
 void registerInstructionModels(mlir::DialectRegistry &registry);
+
+/// Copies a buffer to another of its type, unless both are the same memory: the same
+/// piece of the frame, or a donated input and its output.
+void emitCopyUnlessSame(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value source,
+                        mlir::Value target);
 
 } // namespace minigptc
 

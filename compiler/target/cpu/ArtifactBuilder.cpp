@@ -107,8 +107,10 @@ LogicalResult ArtifactBuilder::visit(Operation &op, BlockTables &tables) {
         auto callee = module.lookupSymbol<exec::BlockOp>(call.getCallee());
         if (!callee)
           return call.emitError("calls block '") << call.getCallee() << "', which is not there";
-        addInstruction(tables, op, fb::Opcode::call, blockNumbers.lookup(callee), call.getInputs(),
-                       call.getOutputs(), call.getFrame());
+        bool repeats = call.getCount() != 1;
+        addInstruction(tables, op, repeats ? fb::Opcode::repeat : fb::Opcode::call,
+                       repeats ? addLoop(call, callee) : blockNumbers.lookup(callee),
+                       call.getInputs(), call.getOutputs(), call.getFrame());
         return success();
       })
       .Case([&](exec::CopyOp copy) {
@@ -143,6 +145,15 @@ FailureOr<uint32_t> ArtifactBuilder::kernelNumber(exec::LaunchOp op) {
   if (isNew)
     kernels.push_back(kernel);
   return entry->second;
+}
+
+uint32_t ArtifactBuilder::addLoop(exec::CallOp call, exec::BlockOp callee) {
+  std::vector<uint64_t> strides(call->getNumOperands(), 0);
+  if (std::optional<ArrayRef<int64_t>> given = call.getStrides())
+    strides.assign(given->begin(), given->end());
+  loops.push_back(fb::CreateLoop(builder, blockNumbers.lookup(callee), call.getCount(),
+                                 builder.CreateVector(strides)));
+  return loops.size() - 1;
 }
 
 uint32_t ArtifactBuilder::gemmNumber(exec::GemmOp op) {

@@ -55,6 +55,7 @@ private:
                       mlir::ValueRange inputs, mlir::ValueRange outputs, uint64_t frame = 0);
   uint32_t constantNumber(mlir::ElementsAttr value);
   uint32_t gemmNumber(exec::GemmOp op);
+  uint32_t addLoop(exec::CallOp call, exec::BlockOp callee);
   llvm::FailureOr<uint32_t> kernelNumber(exec::LaunchOp op);
   llvm::FailureOr<uint32_t> hostProgramNumber(exec::ScalarsOp op);
 
@@ -75,6 +76,7 @@ private:
   llvm::SmallVector<mlir::ElementsAttr> constants;
   llvm::SmallVector<exec::BlockOp> blocks;
   Offsets<fb::Gemm> gemms;
+  Offsets<fb::Loop> loops;
   Offsets<fb::Block> blockTables;
   Offsets<fb::HostProgram> hostPrograms;
 };

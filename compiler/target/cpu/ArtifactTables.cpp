@@ -102,6 +102,7 @@ std::vector<std::byte> ArtifactBuilder::finish(std::span<const std::byte> code) 
   auto compiler = builder.CreateString("minigptc " MINIGPTC_VERSION ", LLVM " LLVM_VERSION_STRING);
   auto kernelVector = builder.CreateVector(kernelTables);
   auto gemmVector = builder.CreateVector(gemms);
+  auto loopVector = builder.CreateVector(loops);
   auto blockVector = builder.CreateVector(blockTables);
   auto hostVector = builder.CreateVector(hostPrograms);
   auto constantVector = builder.CreateVectorOfStructs(constantBlobs);
@@ -112,7 +113,8 @@ std::vector<std::byte> ArtifactBuilder::finish(std::span<const std::byte> code) 
   auto metadataString = builder.CreateString(metadata ? metadata.str() : "{}");
   builder.Finish(fb::CreateArtifact(builder, compiler, target, &codeBlob, kernelVector, gemmVector,
                                     blockVector, hostVector, constantVector, entryVector,
-                                    locationVector, memoryVector, metadataString, recomputed));
+                                    locationVector, memoryVector, metadataString, recomputed,
+                                    loopVector));
   auto *begin = reinterpret_cast<const std::byte *>(builder.GetBufferPointer());
   return runtime::assembleArtifact({begin, builder.GetSize()}, blobs);
 }

@@ -73,6 +73,38 @@ LogicalResult ScalarsOp::verifySymbolUses(SymbolTableCollection &tables) {
   return success();
 }
 
+/// The call of number `count` - 1 still lies inside its operands.
+static LogicalResult checkCallOperands(CallOp call, BlockOp callee) {
+  int64_t count = int64_t(call.getCount());
+  ArrayRef<int64_t> strides = call.getStrides().value_or(ArrayRef<int64_t>());
+  if (count < 1)
+    return call.emitOpError() << "has the count " << count << "; it must be at least 1";
+  if (!strides.empty() && strides.size() != call->getNumOperands())
+    return call.emitOpError() << "has " << strides.size() << " strides for "
+                              << call->getNumOperands() << " operands";
+  for (auto [i, given, expected] :
+       llvm::enumerate(call->getOperandTypes(), callee.getArgumentTypes())) {
+    int64_t stride = strides.empty() ? 0 : strides[i];
+    if (stride < 0 || stride % 64 != 0)
+      return call.emitOpError() << "has the stride " << stride << ", which is not a multiple of 64";
+    auto whole = cast<MemRefType>(given), part = cast<MemRefType>(expected);
+    bool fits = stride == 0 ? whole == part
+                            : whole.getElementType() == part.getElementType() &&
+                                  stride <= (getBufferBytes(whole) - getBufferBytes(part)) /
+                                                std::max<int64_t>(count - 1, 1);
+    if (fits)
+      continue;
+    InFlightDiagnostic error = call.emitOpError()
+                               << "argument " << i << " is " << given << ", but @"
+                               << callee.getSymName() << " has " << expected;
+    if (stride != 0)
+      error << ", " << count << " times at a stride of " << stride << " bytes";
+    error.attachNote(callee.getLoc()) << "@" << callee.getSymName() << " is defined here";
+    return error;
+  }
+  return success();
+}
+
 LogicalResult CallOp::verifySymbolUses(SymbolTableCollection &tables) {
   auto callee = tables.lookupNearestSymbolFrom<BlockOp>(*this, getCalleeAttr());
   if (!callee)
@@ -85,14 +117,8 @@ LogicalResult CallOp::verifySymbolUses(SymbolTableCollection &tables) {
     return fail(*this, callee,
                 "has " + Twine(getOutputs().size()) + " outputs, but @" + callee.getSymName() +
                     " has " + Twine(callee.getArgumentTypes().size() - callee.getNumInputs()));
-  for (auto [i, given, expected] :
-       llvm::enumerate(getOperation()->getOperandTypes(), callee.getArgumentTypes()))
-    if (given != expected) {
-      InFlightDiagnostic error = emitOpError() << "argument " << i << " is " << given << ", but @"
-                                               << callee.getSymName() << " has " << expected;
-      error.attachNote(callee.getLoc()) << "@" << callee.getSymName() << " is defined here";
-      return error;
-    }
+  if (failed(checkCallOperands(*this, callee)))
+    return failure();
   int64_t frame = int64_t(getFrame());
   if (frame < 0 || frame % 64 != 0)
     return emitOpError() << "frame " << frame << " is not a multiple of 64";

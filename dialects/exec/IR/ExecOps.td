@@ -125,9 +125,20 @@ def Exec_CallOp : Exec_Op<"call", [AttrSizedOperandSegments, DeclareOpInterfaceM
     ```mlir
     exec.call @layer ins(%x : memref<4xf32>) outs(%y : memref<4xf32>) frame 128
     ```
+    With a `count` the call is made as often, one after the other; in call k operand i
+    begins k · `strides[i]` bytes further on (a multiple of 64; 0: always the same).
+
+    ```mlir
+    exec.call @rows ins(%w, %x : memref<4xf32>, memref<64x4xf32>) outs(%y : memref<64x4xf32>) frame 0
+        count = 4 strides = [0, 256, 256] // rows: 16x4
+    ```
   }];
-  let arguments = (ins FlatSymbolRefAttr:$callee, Variadic<AnyMemRef>:$inputs, Variadic<AnyMemRef>:$outputs, I64Attr:$frame);
-  let assemblyFormat = "$callee `ins` `(` ($inputs^ `:` type($inputs))? `)` `outs` `(` ($outputs^ `:` type($outputs))? `)` `frame` $frame attr-dict";
+  let arguments = (ins FlatSymbolRefAttr:$callee, Variadic<AnyMemRef>:$inputs, Variadic<AnyMemRef>:$outputs, I64Attr:$frame,
+      DefaultValuedAttr<I64Attr, "1">:$count, OptionalAttr<DenseI64ArrayAttr>:$strides);
+  let assemblyFormat = [{
+    $callee `ins` `(` ($inputs^ `:` type($inputs))? `)` `outs` `(` ($outputs^ `:` type($outputs))? `)` `frame` $frame
+    (`count` `=` $count^ `strides` `=` $strides)? attr-dict
+  }];
 }
 
 def Exec_ScalarsOp : Exec_Op<"scalars", [AttrSizedOperandSegments, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {

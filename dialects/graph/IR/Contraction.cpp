@@ -65,9 +65,9 @@ static void appendOthers(SmallVectorImpl<int64_t> &shape, RankedTensorType type,
       shape.push_back(type.getDimSize(i));
 }
 
-LogicalResult DotGeneralOp::inferReturnTypes(MLIRContext *, std::optional<Location> location,
-                                             Adaptor adaptor, SmallVectorImpl<Type> &inferred) {
-  OpChecker check(location, getOperationName());
+/// The result's type of a product; DotGeneralOp and DotAccumulateOp have the same attributes.
+template <typename Adaptor>
+static FailureOr<RankedTensorType> inferProduct(const OpChecker &check, Adaptor adaptor) {
   Value lhs = adaptor.getLhs(), rhs = adaptor.getRhs();
   RankedTensorType lhsType = tensorType(lhs), rhsType = tensorType(rhs);
   SmallVector<int64_t> lhsNamed = concat(adaptor.getLhsBatch(), adaptor.getLhsContract());
@@ -87,16 +87,44 @@ LogicalResult DotGeneralOp::inferReturnTypes(MLIRContext *, std::optional<Locati
     shape.push_back(lhsType.getDimSize(dim));
   appendOthers(shape, lhsType, lhsNamed);
   appendOthers(shape, rhsType, rhsNamed);
-  inferred.push_back(lhsType.clone(shape));
+  return lhsType.clone(shape);
+}
+
+LogicalResult DotGeneralOp::inferReturnTypes(MLIRContext *, std::optional<Location> location,
+                                             Adaptor adaptor, SmallVectorImpl<Type> &inferred) {
+  auto type = inferProduct(OpChecker(location, getOperationName()), adaptor);
+  if (succeeded(type))
+    inferred.push_back(*type);
+  return type;
+}
+
+LogicalResult DotAccumulateOp::inferReturnTypes(MLIRContext *, std::optional<Location> location,
+                                                Adaptor adaptor, SmallVectorImpl<Type> &inferred) {
+  OpChecker check(location, getOperationName());
+  auto type = inferProduct(check, adaptor);
+  if (failed(type))
+    return failure();
+  Type element = type->getElementType();
+  if (!element.isF32() && !element.isF64())
+    return check.error() << "is for f32 and f64, not for lhs " << describe(*type)
+                         << note(adaptor.getLhs(), "lhs");
+  if (adaptor.getAccumulator().getType() != *type)
+    return check.error() << "accumulator " << describe(adaptor.getAccumulator().getType())
+                         << " must have the product's type " << describe(*type)
+                         << note(adaptor.getAccumulator(), "accumulator");
+  inferred.push_back(*type);
   return success();
 }
 
-double DotGeneralOp::getMatmulFlops() {
-  double flops = 2.0 * double(getType().getNumElements());
-  for (int64_t dim : getLhsContract())
-    flops *= double(getLhs().getType().getDimSize(dim));
+template <typename Product> static double countFlops(Product product) {
+  double flops = 2.0 * double(product.getType().getNumElements());
+  for (int64_t dim : product.getLhsContract())
+    flops *= double(product.getLhs().getType().getDimSize(dim));
   return flops;
 }
+
+double DotGeneralOp::getMatmulFlops() { return countFlops(*this); }
+double DotAccumulateOp::getMatmulFlops() { return countFlops(*this); }
 
 /// The shape of the slices that `indices` picks from `operand`: what `gather`
 /// gives and `scatter` takes as updates.

@@ -185,6 +185,38 @@ def Graph_SoftmaxCrossEntropyOp : Graph_PureOp<"softmax_cross_entropy", [Graph_D
   let fusionKind = "opaque";
 }
 
+def Graph_LinearCrossEntropyOp : Graph_PureOp<"linear_cross_entropy",
+    [Graph_Decomposable, Graph_Differentiable, Graph_Infer],
+    DeclareOpInterfaceMethods<CostOp, ["getMatmulFlops"]>> {
+  let summary = "the summed cross-entropy of a linear head, and its gradients";
+  let description = [{
+    loss = Σ softmax_cross_entropy(hidden·weight + bias, targets), a scalar: the head of
+    a language model and its loss in one op, because the logits [..., V] of a big batch
+    would fill the memory. hidden [..., d], weight [d, V], or [V, d] if `transposed` (an
+    embedding's table), bias [V]; a position whose target is `ignoreIndex` counts
+    nothing. The loss is f32 (f64 for f64).
+
+    The other results are the gradients of the loss. Since the loss is a scalar, its
+    vjp is these times the cotangent, so that one walk over rows in the forward pass
+    computes everything (`--graph-chunk-losses`); gradients that nobody reads are not
+    computed.
+
+    ```mlir
+    %loss, %dh, %dw = graph.linear_cross_entropy %h, %w, %targets ignore -100
+        : (tensor<2x3x4xf32>, tensor<4x10xf32>, tensor<2x3xi32>) -> (tensor<f32>, tensor<2x3x4xf32>, tensor<4x10xf32>)
+    ```
+  }];
+  let arguments = (ins Graph_FloatTensor:$hidden, Graph_FloatTensor:$weight, Graph_IndexTensor:$targets,
+      Optional<Graph_FloatTensor>:$bias, OptionalAttr<I64Attr>:$ignoreIndex, UnitAttr:$transposed);
+  let results = (outs Graph_FloatTensor:$loss, Graph_FloatTensor:$hiddenGrad, Graph_FloatTensor:$weightGrad,
+      Optional<Graph_FloatTensor>:$biasGrad);
+  let assemblyFormat = [{
+    $hidden `,` $weight `,` $targets (`bias` $bias^)? (`ignore` $ignoreIndex^)? (`transposed` $transposed^)?
+    attr-dict `:` functional-type(operands, results)
+  }];
+  let fusionKind = "opaque";
+}
+
 def Graph_DropoutOp : Graph_PureOp<"dropout", [Graph_Decomposable, Graph_Differentiable, Graph_Infer]> {
   let summary = "zeroes a share `rate` of the elements, scales the others by 1/(1 - rate)";
   let description = [{

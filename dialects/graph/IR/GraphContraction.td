@@ -47,6 +47,34 @@ def Graph_DotGeneralOp : Graph_PureOp<"dot_general", [Graph_Differentiable, Grap
   let fusionKind = "opaque";
 }
 
+def Graph_DotAccumulateOp : Graph_Op<"dot_accumulate", [Pure, Graph_Infer,
+    DeclareOpInterfaceMethods<CostOp, ["getMatmulFlops"]>]> {
+  let summary = "a matrix product added to what is there";
+  let description = [{
+    accumulator + dot_general(lhs, rhs), of f32 or f64, as one GEMM with beta = 1. The op
+    of the stage `fuse`, made by `--graph-accumulate-dots`. Where the accumulator dies
+    here, the result takes over its memory; else it is copied first.
+
+    The sum is rounded as a GEMM rounds: the accumulator comes first, then the terms
+    over K, in parts whose size is the library's; never in an order that depends on
+    the number of threads. The interpreter adds the product, unrounded, and rounds once.
+
+    ```mlir
+    %z = graph.dot_accumulate %acc, %x, %y, batching_dims = [] x [], contracting_dims = [1] x [0]
+        : (tensor<2x5xf32>, tensor<2x3xf32>, tensor<3x5xf32>) -> tensor<2x5xf32>
+    ```
+  }];
+  let arguments = (ins Graph_FloatTensor:$accumulator, Graph_FloatTensor:$lhs, Graph_FloatTensor:$rhs,
+      DenseI64ArrayAttr:$lhsBatch, DenseI64ArrayAttr:$rhsBatch,
+      DenseI64ArrayAttr:$lhsContract, DenseI64ArrayAttr:$rhsContract);
+  let results = (outs Graph_FloatTensor:$result);
+  let assemblyFormat = [{
+    $accumulator `,` $lhs `,` $rhs `,` `batching_dims` `=` $lhsBatch `x` $rhsBatch `,`
+    `contracting_dims` `=` $lhsContract `x` $rhsContract attr-dict
+    `:` functional-type(operands, results)
+  }];
+}
+
 def Graph_GatherOp : Graph_PureOp<"gather", [Graph_Differentiable, Graph_Infer]> {
   let summary = "picks whole slices by index";
   let description = [{

@@ -153,7 +153,31 @@ def InstructionOp : Graph_Interface<"InstructionOp"> {
       writes `outputs`, one per result; fails, with a diagnostic, if there is
       none. Not called for views.
     }], "::llvm::LogicalResult", "emitInstruction",
-    (ins "::mlir::OpBuilder &":$builder, "::mlir::ValueRange":$inputs, "::mlir::ValueRange":$outputs)>];
+    (ins "::mlir::OpBuilder &":$builder, "::mlir::ValueRange":$inputs, "::mlir::ValueRange":$outputs)>,
+    InterfaceMethod<[{
+      The operand from which a result continues in place: if it dies at this op, the
+      result takes over its memory; else the instruction copies it first.
+    }], "std::optional<unsigned>", "getOperandInPlace", (ins "unsigned":$result), "",
+      [{ return std::nullopt; }]>];
+}
+
+def LoopOp : Graph_Interface<"LoopOp"> {
+  let description = [{
+    An op that calls a private function a fixed number of times; it becomes one
+    repeated call of the function's block. The function's arguments are the op's
+    operands, its results the op's results, where cut ones are one part of `trip
+    count` along dimension 0, another in each call. A carried argument is the result
+    of the call before, in the same memory (`graph.donate`).
+  }];
+  let methods = [
+    InterfaceMethod<"The function.", "::mlir::FlatSymbolRefAttr", "getLoopBody">,
+    InterfaceMethod<"The number of calls, at least one.", "int64_t", "getTripCount">,
+    InterfaceMethod<"The operand with which a carried result starts, or nothing.",
+      "std::optional<unsigned>", "getCarriedOperand", (ins "unsigned":$result)>,
+    InterfaceMethod<"Whether a call gets a part of this operand.", "bool", "isCutOperand",
+      (ins "unsigned":$operand)>,
+    InterfaceMethod<"Whether a call makes a part of this result.", "bool", "isCutResult",
+      (ins "unsigned":$result)>];
 }
 
 def HostOp : Graph_Interface<"HostOp"> {

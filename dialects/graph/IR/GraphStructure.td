@@ -27,6 +27,37 @@ def Graph_VjpOp : Graph_Op<"vjp", [Pure, AttrSizedOperandSegments,
   }];
 }
 
+def Graph_ScanOp : Graph_Op<"scan", [Pure, AttrSizedOperandSegments,
+    DeclareOpInterfaceMethods<SymbolUserOpInterface>, DeclareOpInterfaceMethods<LoopOp>]> {
+  let summary = "a function called for one part of tensors after the other";
+  let description = [{
+    `jax.lax.scan` over parts of dimension 0. The private function `callee` is called
+    `count` times with the constants, the carried values and one part of each cut
+    tensor: of [count·n, …] the k-th call gets rows [k·n, (k+1)·n). It gives the next
+    carried values and parts of the stacked results. The op's results are the last
+    carried values and the stacked tensors.
+
+    The body is a function named by symbol, not a region, so that it is fused, planned
+    and shared like every other function. Its carried argument i has `graph.donate = i`:
+    result i takes over its memory, so that nothing that is carried is copied.
+
+    Where it becomes instructions, a part must be a multiple of 64 bytes, to which
+    buffers are aligned. It has no derivative.
+
+    ```mlir
+    %total, %squares = graph.scan @body(%w) carried(%zero) cut(%x) count = 4
+        : (tensor<8xf32>, tensor<8xf32>, tensor<64x8xf32>) -> (tensor<8xf32>, tensor<64x8xf32>)
+    ```
+  }];
+  let arguments = (ins FlatSymbolRefAttr:$callee, Variadic<Graph_Tensor>:$constants,
+      Variadic<Graph_Tensor>:$carried, Variadic<Graph_Tensor>:$cut, I64Attr:$count);
+  let results = (outs Variadic<Graph_Tensor>:$outputs);
+  let assemblyFormat = [{
+    $callee `(` $constants `)` `carried` `(` $carried `)` `cut` `(` $cut `)` `count` `=` $count attr-dict
+    `:` functional-type(operands, results)
+  }];
+}
+
 def Graph_HostCallOp : Graph_Op<"host_call", [Pure,
     DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "scalars that the host computes before the step";

@@ -53,6 +53,70 @@ LogicalResult VjpOp::verifySymbolUses(SymbolTableCollection &tables) {
   return checkTypes(*this, *function, "output", getOutputs().getTypes(), outputs);
 }
 
+FlatSymbolRefAttr ScanOp::getLoopBody() { return getCalleeAttr(); }
+int64_t ScanOp::getTripCount() { return int64_t(getCount()); }
+std::optional<unsigned> ScanOp::getCarriedOperand(unsigned result) {
+  if (result < getCarried().size())
+    return getConstants().size() + result;
+  return std::nullopt;
+}
+bool ScanOp::isCutOperand(unsigned operand) {
+  return operand >= getConstants().size() + getCarried().size();
+}
+bool ScanOp::isCutResult(unsigned result) { return result >= getCarried().size(); }
+
+/// The types that a scan's operands or results have by its body's: those that are cut
+/// are `count` times as long along dimension 0.
+static SmallVector<Type> getWholeTypes(TypeRange parts, int64_t count,
+                                       function_ref<bool(unsigned)> isCut) {
+  SmallVector<Type> types(parts);
+  for (auto [i, type] : llvm::enumerate(types)) {
+    auto tensor = dyn_cast<RankedTensorType>(type);
+    if (!isCut(i) || !tensor || tensor.getRank() == 0)
+      continue;
+    SmallVector<int64_t> shape(tensor.getShape());
+    shape[0] *= count;
+    type = tensor.clone(shape);
+  }
+  return types;
+}
+
+LogicalResult ScanOp::verifySymbolUses(SymbolTableCollection &tables) {
+  auto function = lookupCallee(*this, getCalleeAttr(), tables);
+  if (failed(function))
+    return failure();
+  if (getTripCount() < 1)
+    return emitOpError() << "has the count " << getTripCount() << "; it must be at least 1";
+  FunctionType type = function->getFunctionType();
+  auto whole = [&](TypeRange parts, auto isCut) {
+    return getWholeTypes(parts, getTripCount(), isCut);
+  };
+  if (failed(checkTypes(*this, *function, "operand", getOperandTypes(),
+                        whole(type.getInputs(), [&](unsigned i) { return isCutOperand(i); }))) ||
+      failed(checkTypes(*this, *function, "result", getResultTypes(),
+                        whole(type.getResults(), [&](unsigned i) { return isCutResult(i); }))))
+    return failure();
+  auto fail = [&](const Twine &message) -> LogicalResult {
+    InFlightDiagnostic error = emitOpError(message);
+    error.attachNote(function->getLoc()) << "@" << function->getSymName() << " is defined here";
+    return error;
+  };
+  auto isScalar = [](Type type) { return cast<RankedTensorType>(type).getRank() == 0; };
+  if (llvm::any_of(getCut().getTypes(), isScalar) ||
+      llvm::any_of(getOutputs().drop_front(getCarried().size()).getTypes(), isScalar))
+    return fail("cuts or stacks a scalar, which has no dimension 0");
+  for (unsigned i = 0; i < type.getNumInputs(); ++i) {
+    auto donate = function->getArgAttrOfType<IntegerAttr>(i, attr::kDonate);
+    unsigned number = i - getConstants().size();
+    bool isCarried = i >= getConstants().size() && number < getCarried().size();
+    if (isCarried ? !donate || donate.getInt() != int64_t(number) : bool(donate))
+      return fail("calls @" + function->getSymName() + ", whose argument " + Twine(i) +
+                  (isCarried ? " is carried and needs " + attr::kDonate + " = " + Twine(number)
+                             : " is not carried and must not have " + Twine(attr::kDonate)));
+  }
+  return success();
+}
+
 LogicalResult HostCallOp::verifySymbolUses(SymbolTableCollection &tables) {
   auto function = lookupCallee(*this, getCalleeAttr(), tables);
   if (failed(function))

@@ -103,7 +103,8 @@ int64_t sizeOf(ArrayRef<int64_t> shape, ArrayRef<int64_t> dims) {
 }
 } // namespace
 
-std::optional<GemmForm> minigptc::graph::getGemmForm(DotGeneralOp dot) {
+/// The form of a DotGeneralOp or a DotAccumulateOp, which name their dimensions alike.
+template <typename Product> static std::optional<GemmForm> computeForm(Product dot) {
   auto lhsType = cast<RankedTensorType>(dot.getLhs().getType());
   auto rhsType = cast<RankedTensorType>(dot.getRhs().getType());
   ArrayRef<int64_t> lhs = lhsType.getShape(), rhs = rhsType.getShape();
@@ -139,7 +140,11 @@ std::optional<GemmForm> minigptc::graph::getGemmForm(DotGeneralOp dot) {
   return form;
 }
 
+std::optional<GemmForm> minigptc::graph::getGemmForm(DotGeneralOp dot) { return computeForm(dot); }
+
 std::optional<GemmForm> minigptc::graph::getGemmForm(Operation *op) {
-  auto dot = dyn_cast<DotGeneralOp>(op);
-  return dot ? getGemmForm(dot) : std::nullopt;
+  if (auto dot = dyn_cast<DotGeneralOp>(op))
+    return computeForm(dot);
+  auto accumulating = dyn_cast<DotAccumulateOp>(op);
+  return accumulating ? computeForm(accumulating) : std::nullopt;
 }

@@ -38,8 +38,8 @@ bool isGemmType(mlir::Type elementType);
 /// dimensions are not one K (see `--graph-canonicalize-dots`).
 std::optional<GemmForm> getGemmForm(DotGeneralOp dot);
 
-/// The form if the op is a dot_general that a GEMM computes: such an op stays
-/// outside of fusions.
+/// The form if the op is a dot_general, or a dot_accumulate, that a GEMM computes:
+/// such an op stays outside of fusions.
 std::optional<GemmForm> getGemmForm(mlir::Operation *op);
 
 /// Row-major strides in elements.

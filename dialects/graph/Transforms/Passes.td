@@ -66,6 +66,33 @@ def GraphSimplifyFunctions : Pass<"graph-simplify-functions", "::mlir::ModuleOp"
   }];
 }
 
+def GraphChunkLosses : Pass<"graph-chunk-losses", "::mlir::ModuleOp"> {
+  let summary = "a head and its loss, some rows at a time";
+  let description = [{
+    The logits of a batch are [rows, vocabulary]: 15.6 GiB for 128 × 1024 tokens and
+    32000 classes, as much again for their gradient, of which nothing is wanted in the
+    end but a scalar, d loss/d hidden and d loss/d weight. `graph.linear_cross_entropy`
+    becomes a scan over chunks of rows, which makes all three in one walk: logits, loss
+    per row, the logits' gradient, its product with the weight, and its product with the
+    rows, added to the weight's gradient in place. Gradients without readers are not
+    made. A constant by which all readers multiply the gradients (1 / tokens) is folded
+    into that of the logits.
+
+    A chunk's logits are some 8 MiB, but a chunk has at least 256 rows, for which
+    matrix products are as fast as for more; its size is a function of shapes only. Rows
+    that are left over follow the scan; few rows need none.
+
+    ```mlir
+    %loss, %dh, %dw = graph.linear_cross_entropy %h, %w, %t
+        : (tensor<4096x256xf32>, tensor<256x4096xf32>, tensor<4096xi32>) -> (tensor<f32>, …)
+    // becomes
+    %dw, %losses, %dh = graph.scan @linear_cross_entropy_rows(%w) carried(%zeros) cut(%h, %t) count = 8 : …
+    %loss = graph.reduce sum, %losses, dims = [0] : (tensor<4096xf32>) -> tensor<f32>
+    ```
+  }];
+  let dependentDialects = ["::minigptc::graph::GraphDialect", "::mlir::func::FuncDialect"];
+}
+
 def GraphDecompose : Pass<"graph-decompose"> {
   let summary = "composite ops become primitives";
   let description = [{
@@ -141,6 +168,27 @@ def GraphSplitReductions : Pass<"graph-split-reductions", "::mlir::func::FuncOp"
     %c = graph.reshape %x : (tensor<8192xf32>) -> tensor<64x128xf32>
     %p = graph.reduce sum, %c, dims = [1] : (tensor<64x128xf32>) -> tensor<64xf32>
     %s = graph.reduce sum, %p, dims = [0] : (tensor<64xf32>) -> tensor<f32>
+    ```
+  }];
+}
+
+def GraphAccumulateDots : Pass<"graph-accumulate-dots", "::mlir::func::FuncOp"> {
+  let summary = "sums of matrix products in place";
+  let description = [{
+    A product whose only reader adds it to something is written to memory, and read
+    again together with the other summand, only to write the sum. A GEMM adds to what
+    is there (beta = 1). That saves memory and its traffic where the other summand is
+    in memory anyway and dies with the sum: another product, what a call gave, a value
+    with earlier readers, a donated argument. Else the sum is cheaper in a kernel, with
+    whatever it is fused with.
+
+    ```mlir
+    %a = graph.dot_general %q, %wq, …
+    %b = graph.dot_general %k, %wk, …
+    %sum = graph.add %a, %b : tensor<8x4xf32>
+    // becomes
+    %a = graph.dot_general %q, %wq, …
+    %sum = graph.dot_accumulate %a, %k, %wk, …
     ```
   }];
 }

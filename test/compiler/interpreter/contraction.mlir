@@ -177,3 +177,13 @@ func.func @test_embedding() -> (tensor<2x2x2xf32>, tensor<2xf32>) {
   // CHECK-NEXT: [5, 6]
   return %0, %1 : tensor<2x2x2xf32>, tensor<2xf32>
 }
+
+// CHECK-LABEL: @test_dot_accumulate
+func.func @test_dot_accumulate() -> tensor<2x2xf32> {
+  %c = graph.constant dense<[[100.0, 200.0], [300.0, 400.0]]> : tensor<2x2xf32>
+  %x = graph.constant dense<[[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]> : tensor<2x3xf32>
+  %y = graph.constant dense<[[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]]> : tensor<3x2xf32>
+  // CHECK-NEXT: {{\[}}[104, 205], [310, 411]]
+  %0 = graph.dot_accumulate %c, %x, %y, batching_dims = [] x [], contracting_dims = [1] x [0] : (tensor<2x2xf32>, tensor<2x3xf32>, tensor<3x2xf32>) -> tensor<2x2xf32>
+  return %0 : tensor<2x2xf32>
+}

@@ -47,3 +47,21 @@ func.func @test_host_call() -> (tensor<f32>, tensor<f64>) {
   // CHECK-NEXT: tensor<f64> 2
   return %0#0, %0#1 : tensor<f32>, tensor<f64>
 }
+
+func.func private @running_sum(%w: tensor<f32>, %s: tensor<f32> {graph.donate = 0 : i64}, %x: tensor<2xf32>) -> (tensor<f32>, tensor<1xf32>) {
+  %part = graph.reduce sum, %x, dims = [0] : (tensor<2xf32>) -> tensor<f32>
+  %scaled = graph.multiply %part, %w : tensor<f32>
+  %next = graph.add %s, %scaled : tensor<f32>
+  %row = graph.reshape %next : (tensor<f32>) -> tensor<1xf32>
+  return %next, %row : tensor<f32>, tensor<1xf32>
+}
+// CHECK-LABEL: @test_scan
+func.func @test_scan() -> (tensor<f32>, tensor<3xf32>) {
+  %w = graph.constant dense<2.0> : tensor<f32>
+  %s = graph.constant dense<100.0> : tensor<f32>
+  %x = graph.constant dense<[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]> : tensor<6xf32>
+  // CHECK-NEXT: tensor<f32> 142
+  // CHECK-NEXT: [106, 120, 142]
+  %0:2 = graph.scan @running_sum(%w) carried(%s) cut(%x) count = 3 : (tensor<f32>, tensor<f32>, tensor<6xf32>) -> (tensor<f32>, tensor<3xf32>)
+  return %0#0, %0#1 : tensor<f32>, tensor<3xf32>
+}

@@ -77,3 +77,48 @@ exec.block @call_frame(%a: memref<4xf32>) inputs 0 frame 128 {
   exec.call @b ins() outs(%a : memref<4xf32>) frame 64
   exec.return
 }
+
+// -----
+
+exec.block @b(%x: memref<16xf32>, %y: memref<16xf32>) inputs 1 frame 0 { exec.return }
+exec.block @repeated(%x: memref<64xf32>, %y: memref<64xf32>) inputs 1 frame 0 {
+  exec.call @b ins(%x : memref<64xf32>) outs(%y : memref<64xf32>) frame 0 count = 4 strides = [64, 64]
+  exec.return
+}
+
+// -----
+
+exec.block @b(%x: memref<16xf32>) inputs 0 frame 0 { exec.return }
+exec.block @count(%x: memref<16xf32>) inputs 0 frame 0 {
+  // expected-error@+1 {{has the count 0; it must be at least 1}}
+  exec.call @b ins() outs(%x : memref<16xf32>) frame 0 count = 0 strides = [0]
+  exec.return
+}
+
+// -----
+
+exec.block @b(%x: memref<16xf32>) inputs 0 frame 0 { exec.return }
+exec.block @strides(%x: memref<64xf32>) inputs 0 frame 0 {
+  // expected-error@+1 {{has 2 strides for 1 operands}}
+  exec.call @b ins() outs(%x : memref<64xf32>) frame 0 count = 4 strides = [64, 64]
+  exec.return
+}
+
+// -----
+
+exec.block @b(%x: memref<16xf32>) inputs 0 frame 0 { exec.return }
+exec.block @alignment(%x: memref<64xf32>) inputs 0 frame 0 {
+  // expected-error@+1 {{has the stride 32, which is not a multiple of 64}}
+  exec.call @b ins() outs(%x : memref<64xf32>) frame 0 count = 4 strides = [32]
+  exec.return
+}
+
+// -----
+
+// expected-note@+1 {{@b is defined here}}
+exec.block @b(%x: memref<16xf32>) inputs 0 frame 0 { exec.return }
+exec.block @too_far(%x: memref<64xf32>) inputs 0 frame 0 {
+  // expected-error@+1 {{argument 0 is 'memref<64xf32>', but @b has 'memref<16xf32>', 5 times at a stride of 64 bytes}}
+  exec.call @b ins() outs(%x : memref<64xf32>) frame 0 count = 5 strides = [64]
+  exec.return
+}

@@ -30,6 +30,9 @@ public:
       : Linear(Shape{in}, Shape{out}, std::move(options)) {}
   Linear(Shape in, Shape out, LinearOptions options = {});
   Value forward(Value x) const override;
+  /// Σ crossEntropy(y, targets), without y in memory; of one `in` and one `out` dimension.
+  Value crossEntropy(const Operand &x, const Operand &targets,
+                     std::optional<int64_t> ignoreIndex = std::nullopt) const;
   std::string kind() const override { return "linear"; }
 
 private:
@@ -45,6 +48,9 @@ public:
   Value forward(Value ids) const override;
   /// x·tableᵀ: the table as a tied output head.
   Value attend(const Operand &x) const;
+  /// Σ crossEntropy(attend(x), targets), without the logits in memory.
+  Value crossEntropy(const Operand &x, const Operand &targets,
+                     std::optional<int64_t> ignoreIndex = std::nullopt) const;
   std::string kind() const override { return "embedding"; }
 };
 

@@ -144,6 +144,17 @@ Value embedding(const Operand &table, const Operand &ids);
 Value crossEntropy(const Operand &logits, const Operand &targets,
                    std::optional<int64_t> ignoreIndex = std::nullopt);
 
+struct LinearCrossEntropyOptions {
+  std::optional<Value> bias = {};          ///< [V]
+  std::optional<int64_t> ignoreIndex = {}; ///< positions with this target count nothing
+  bool transposed = false;                 ///< the weight is [V, d], an embedding's table
+};
+/// The sum of crossEntropy(hidden·weight + bias, targets) over all positions, a scalar:
+/// hidden [..., d], weight [d, V], targets [...]. The logits [..., V] are never in memory
+/// as a whole, nor are their gradients.
+Value linearCrossEntropy(const Operand &hidden, const Operand &weight, const Operand &targets,
+                         const LinearCrossEntropyOptions &options = {});
+
 } // namespace minigptc
 
 #endif // MINIGPTC_TRACE_OPS_H

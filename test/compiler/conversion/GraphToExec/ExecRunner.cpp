@@ -90,10 +90,13 @@ void ExecRunner::runInstruction(Operation *op, Buffers &buffers, std::byte *fram
   } else if (auto product = dyn_cast<exec::GemmOp>(op)) {
     gemm(product, buffers);
   } else if (auto call = dyn_cast<exec::CallOp>(op)) {
-    SmallVector<std::byte *> arguments;
-    for (Value operand : call->getOperands())
-      arguments.push_back(buffers[operand]);
-    runBlock(symbols.lookup<exec::BlockOp>(call.getCallee()), arguments, frame + call.getFrame());
+    for (int64_t number = 0; number < int64_t(call.getCount()); ++number) {
+      SmallVector<std::byte *> arguments;
+      for (auto [i, operand] : llvm::enumerate(call->getOperands()))
+        arguments.push_back(buffers[operand] +
+                            (call.getStrides() ? number * (*call.getStrides())[i] : 0));
+      runBlock(symbols.lookup<exec::BlockOp>(call.getCallee()), arguments, frame + call.getFrame());
+    }
   } else if (!isa<exec::ReturnOp>(op)) {
     throw std::runtime_error("unknown instruction " + op->getName().getStringRef().str());
   }
@@ -138,11 +141,13 @@ void ExecRunner::gemm(exec::GemmOp op, Buffers &buffers) {
     }
     for (int64_t m = 0; m < int64_t(op.getM()); ++m)
       for (int64_t n = 0; n < int64_t(op.getN()); ++n) {
-        double sum = 0;
+        int64_t at = o + m * op.getOutStrides()[0] + n * op.getOutStrides()[1];
+        double beta = op.getBeta().convertToDouble();
+        double sum = beta == 0 ? 0 : beta * out.getFloat(at);
         for (int64_t k = 0; k < int64_t(op.getK()); ++k)
           sum += lhs.getFloat(l + m * op.getLhsStrides()[0] + k * op.getLhsStrides()[1]) *
                  rhs.getFloat(r + k * op.getRhsStrides()[0] + n * op.getRhsStrides()[1]);
-        out.setFloat(o + m * op.getOutStrides()[0] + n * op.getOutStrides()[1], sum);
+        out.setFloat(at, sum);
       }
   }
   store(out, buffers[op.getOut()]);

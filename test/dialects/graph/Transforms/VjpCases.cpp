@@ -236,6 +236,19 @@ std::vector<VjpCase> composites() {
        "%t = graph.constant dense<[1, -100, 2]> : tensor<3xi64>\n"
        "%r0 = graph.softmax_cross_entropy %a0, %t ignore -100 : (tensor<3x3xf64>, tensor<3xi64>) "
        "-> tensor<3xacc>"},
+      {"linear_cross_entropy",
+       {"2x2x3xf64", "3x4xf64"},
+       {"acc", "2x2x3xf64", "3x4xf64"},
+       "%t = graph.constant dense<[[1, 0], [3, 3]]> : tensor<2x2xi32>\n"
+       "%r0, %r1, %r2 = graph.linear_cross_entropy %a0, %a1, %t : (tensor<2x2x3xf64>, "
+       "tensor<3x4xf64>, tensor<2x2xi32>) -> (tensor<acc>, tensor<2x2x3xf64>, tensor<3x4xf64>)"},
+      {"linear_cross_entropy bias ignore transposed",
+       {"3x2xf64", "4x2xf64", "4xf64"},
+       {"acc", "4xf64"},
+       "%t = graph.constant dense<[2, -1, 0]> : tensor<3xi64>\n"
+       "%r0, %x, %y, %r1 = graph.linear_cross_entropy %a0, %a1, %t bias %a2 ignore -1 transposed : "
+       "(tensor<3x2xf64>, tensor<4x2xf64>, tensor<3xi64>, tensor<4xf64>) -> (tensor<acc>, "
+       "tensor<3x2xf64>, tensor<4x2xf64>, tensor<4xf64>)"},
       attention("none", "", "scale = 0.7 kind = none"),
       attention("causal offset", "%o = graph.constant dense<1> : tensor<i32>\n",
                 "offset(%o : tensor<i32>) scale = 0.7 kind = causal"),
