@@ -156,9 +156,10 @@ TEST_CASE("every mask of attention") {
 TEST_CASE("queries at an offset, also where no key is left") {
   KernelHarness harness;
   harness.low = -1, harness.high = 1, harness.tolerance = 1e-5;
-  for (int offset : {3, 40, 2147483647, -4, -2147483647 - 1})
+  // With 2, strips end amid a tile of keys: only cleared margins keep dK and dV right.
+  for (int offset : {2, 40, 2147483647, -4, -2147483647 - 1})
     for (std::string kind : {"causal", "sliding_window"})
-      check(harness, {.queries = 20,
+      check(harness, {.queries = 40,
                       .keys = 45,
                       .kind = kind,
                       .window = kind == "sliding_window" ? 9 : 0,
