@@ -77,7 +77,7 @@ CompiledProgram compileModule(ModuleOp module, const CompileOptions &options) {
   // Printed IR may say what passes have no reason to doubt (a name twice, a tensor of 2^60
   // bytes): what the runtime would refuse is no artifact.
   if (auto program = runtime::readArtifact(*artifact); !program)
-    throw CompileError("this program makes " + program.status().toString());
+    throw CompileError("the runtime would refuse this program: " + program.status().toString());
   result.artifact = std::move(*artifact);
   result.stats.totalSeconds = secondsSince(start);
   return result;
