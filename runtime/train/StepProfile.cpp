@@ -76,8 +76,19 @@ void addThreads(TraceFile &trace, const ProfiledInstruction &instruction, size_t
 } // namespace
 
 StatusOr<std::vector<Array>> StepProfile::run(std::string_view entry, std::vector<Array> inputs) {
+  return profiled(entry, [&] { return SessionProgram::run(entry, std::move(inputs)); });
+}
+
+StatusOr<std::vector<Array>> StepProfile::runInterruptibly(std::string_view entry,
+                                                           std::vector<Array> &inputs) {
+  return profiled(entry, [&] { return SessionProgram::runInterruptibly(entry, inputs); });
+}
+
+StatusOr<std::vector<Array>>
+StepProfile::profiled(std::string_view entry,
+                      const std::function<StatusOr<std::vector<Array>>()> &run) {
   if (entry != entry_ || steps_.size() >= kWarmupSteps + kSteps)
-    return SessionProgram::run(entry, std::move(inputs));
+    return run();
   ProfiledStep &step = steps_.emplace_back();
   step.instructions.reserve(steps_[0].instructions.size());
   session_.profile([&step](const InstructionEvent &event) {
@@ -87,7 +98,7 @@ StatusOr<std::vector<Array>> StepProfile::run(std::string_view entry, std::vecto
                                  {event.threads.begin(), event.threads.end()}});
   });
   step.startNanoseconds = now();
-  StatusOr<std::vector<Array>> outputs = SessionProgram::run(entry, std::move(inputs));
+  StatusOr<std::vector<Array>> outputs = run();
   step.endNanoseconds = now();
   session_.profile({});
   if (!outputs)

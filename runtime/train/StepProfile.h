@@ -45,6 +45,8 @@ public:
       : SessionProgram(session), session_(session), entry_(std::move(entry)) {}
 
   StatusOr<std::vector<Array>> run(std::string_view entry, std::vector<Array> inputs) override;
+  StatusOr<std::vector<Array>> runInterruptibly(std::string_view entry,
+                                                std::vector<Array> &inputs) override;
 
   /// Those that count: after the warm-up, if there are any.
   std::span<const ProfiledStep> steps() const;
@@ -55,6 +57,9 @@ public:
   std::string report() const;
 
 private:
+  StatusOr<std::vector<Array>> profiled(std::string_view entry,
+                                        const std::function<StatusOr<std::vector<Array>>()> &run);
+
   Session &session_;
   std::string entry_;
   std::vector<ProfiledStep> steps_;
