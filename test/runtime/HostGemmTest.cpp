@@ -115,6 +115,8 @@ TEST_CASE("products equal plain loops, with the same bits for any number of thre
                            {31, 17, 257},
                            {200, 30, 300},
                            {1, 300, 600},
+                           {1, 1033, 523},
+                           {1200, 1, 261},
                            {50, 400, 70},
                            {450, 449, 33}})
       for (int64_t batch : {1, 3})
@@ -172,6 +174,11 @@ TEST_CASE("parts of a large product have the bits of a small product of them") {
       GemmProblem p = problemOf(part, n, k, {"NN", false, false, false}, 1);
       REQUIRE(gemm.run(p, a.data() + row * k, b.data(), rows.data()).ok());
       CHECK(std::memcmp(rows.data(), whole.data() + row * n, rows.size() * sizeof(float)) == 0);
+      if (!kernels)
+        continue;
+      p.m = 1; // A single row is not packed.
+      REQUIRE(gemm.run(p, a.data() + row * k, b.data(), rows.data()).ok());
+      CHECK(std::memcmp(rows.data(), whole.data() + row * n, n * sizeof(float)) == 0);
     }
     for (int64_t column : {int64_t(0), int64_t(97), n - part}) {
       GemmProblem p = problemOf(m, part, k, {"NN", false, false, false}, 1);

@@ -37,11 +37,11 @@ SmallVector<bool> findSameIndexArguments(func::FuncOp kernel) {
   return result;
 }
 
-/// The operand of a scatter, if the kernel is nothing but the scatter: each item
-/// first copies its part of it (or, in place, finds it there), and reads no other.
-SmallVector<bool> findScatteredArgument(func::FuncOp kernel, graph::ScatterKernelOp scatter) {
+/// The operand of an op that replaces a part of it, if the kernel is nothing but that op:
+/// each item first copies its part of it (or, in place, finds it there), and reads no other.
+SmallVector<bool> findUpdatedArgument(func::FuncOp kernel, Operation *update) {
   SmallVector<bool> result(kernel.getNumArguments(), false);
-  auto argument = dyn_cast<BlockArgument>(scatter->getOperand(0));
+  auto argument = dyn_cast<BlockArgument>(update->getOperand(0));
   if (argument && argument.hasOneUse())
     result[argument.getArgNumber()] = true;
   return result;
@@ -56,8 +56,9 @@ InPlaceAnalysis::Facts InPlaceAnalysis::findFacts(func::FuncOp kernel) {
   SmallVector<bool> results(kernel.getNumResults(), true);
   Operation *terminator = kernel.getBody().front().getTerminator();
   if (terminator->getNumOperands() == 1)
-    if (auto scatter = terminator->getOperand(0).getDefiningOp<graph::ScatterKernelOp>())
-      return {findScatteredArgument(kernel, scatter), std::move(results)};
+    if (Operation *op = terminator->getOperand(0).getDefiningOp();
+        op && isa<graph::ScatterKernelOp, graph::BlockKernelOp>(op))
+      return {findUpdatedArgument(kernel, op), std::move(results)};
   std::optional<graph::kernel::RowPlan> rows = graph::kernel::planRows(kernel);
   if (!rows)
     return {findSameIndexArguments(kernel), std::move(results)};

@@ -3,8 +3,8 @@
 // A launch may write an output over an input if the kernel reads each element of
 // the input at the index at which it writes, and nowhere else: the element is
 // read, then written, by the same work item. A row kernel may also read the element for
-// its row's reductions: see compiler/conversion/GraphToLoops/RowPlan.h. A scatter may
-// add to its operand in place.
+// its row's reductions: see compiler/conversion/GraphToLoops/RowPlan.h. A kernel that only
+// replaces a part of the input (`ScatterKernelOp`, `BlockKernelOp`) writes this part alone.
 //
 //===----------------------------------------------------------------------===//
 #ifndef MINIGPTC_COMPILER_CONVERSION_GRAPHTOEXEC_INPLACE_H
@@ -14,7 +14,7 @@
 
 namespace minigptc {
 
-/// Computes, once for each kernel, the inputs read at the outputs' index only. Owns copies.
+/// Computes, once for each kernel, the inputs that it may overwrite. Owns copies.
 class InPlaceAnalysis {
 public:
   /// True if output `result` of the kernel may be the buffer of its input `argument`.

@@ -1,7 +1,7 @@
 //===- KernelModels.h - scalar code of graph ops ----------------*- C++ -*-===//
 //
-// Attaches `KernelOp` (and, where it applies, `ReductionKernelOp` and
-// `ScatterKernelOp`) to the ops that kernels hold: all primitives, and clamp.
+// Attaches `KernelOp` (and, where it applies, `ReductionKernelOp`,
+// `ScatterKernelOp`, `BlockKernelOp`) to the ops that kernels hold: all primitives, and clamp.
 // What a model emits is `arith`, `math` and `scf` on scalars, with no idea of
 // the machine; the loops around it are the emitter's (compiler/target/cpu).
 //

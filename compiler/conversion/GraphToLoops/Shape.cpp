@@ -91,6 +91,17 @@ Value emitDynamicSlice(DynamicSliceOp op, Scalars s, ValueRange indices, Load lo
   return load(0, source);
 }
 
+struct DynamicUpdateSliceModel
+    : BlockKernelOp::ExternalModel<DynamicUpdateSliceModel, DynamicUpdateSliceOp> {
+  SmallVector<Value> emitStart(Operation *op, OpBuilder &builder, Load load) const {
+    auto update = cast<DynamicUpdateSliceOp>(op);
+    Scalars s{builder, op->getLoc()};
+    return blockStart(s, update.getStart(), 2, getShape(update.getOperand()),
+                      getShape(update.getUpdate()), load);
+  }
+};
+
+/// One element by itself. Emitters use `BlockKernelOp` for the whole result.
 Value emitDynamicUpdateSlice(DynamicUpdateSliceOp op, Scalars s, ValueRange indices, Load load) {
   ArrayRef<int64_t> shape = getShape(op.getOperand()), sizes = getShape(op.getUpdate());
   SmallVector<Value> place = blockStart(s, op.getStart(), 2, shape, sizes, load);
@@ -161,6 +172,7 @@ void minigptc::graph::kernel::attachShapeModels(MLIRContext *context) {
   attach<SliceOp, emitSlice>(context);
   attach<DynamicSliceOp, emitDynamicSlice>(context);
   attach<DynamicUpdateSliceOp, emitDynamicUpdateSlice>(context);
+  DynamicUpdateSliceOp::attachInterface<DynamicUpdateSliceModel>(*context);
   attach<ConcatenateOp, emitConcatenate>(context);
   attach<PadOp, emitPad>(context);
 }

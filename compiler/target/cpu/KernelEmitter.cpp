@@ -67,7 +67,8 @@ private:
   void emitNest(const NestPlan &nest, int64_t firstItem);
   void emitRow(const NestPlan &nest, Value item);
   void emitScatterPart(const NestPlan &nest, Value item);
-  void copyScatterOperand(const NestPlan &nest, Value output, Value begin, Value end);
+  void emitBlockPart(const NestPlan &nest, Value item);
+  void copyOperand(const NestPlan &nest, Value output, Value begin, Value end);
   void scatterSlices(const NestPlan &nest, Value output, Value begin, Value end);
 
   Value output(const NestPlan &nest, size_t i) {
@@ -164,6 +165,8 @@ void KernelEmitter::emitNest(const NestPlan &nest, int64_t firstItem) {
   scf::ForOp loop = enterItems(firstItem, nest.items());
   if (nest.scatter)
     emitScatterPart(nest, loop.getInductionVar());
+  else if (nest.block)
+    emitBlockPart(nest, loop.getInductionVar());
   else
     emitRow(nest, loop.getInductionVar());
   elements->leaveLoop(loop);
@@ -210,12 +213,12 @@ void KernelEmitter::emitRow(const NestPlan &nest, Value item) {
   elements->leaveLoop(loop);
 }
 
-/// Walks the whole result but for the cut dimension, of which only [begin, end).
-/// Nothing to do where the result takes over the operand's buffer.
-void KernelEmitter::copyScatterOperand(const NestPlan &nest, Value output, Value begin, Value end) {
-  auto scatter = output.getDefiningOp<graph::ScatterKernelOp>();
+/// Copies operand 0 of the result's op: all of it but for the cut dimension, of which
+/// only [begin, end). Nothing to do where the result takes over the operand's buffer.
+void KernelEmitter::copyOperand(const NestPlan &nest, Value output, Value begin, Value end) {
+  Value operand = output.getDefiningOp()->getOperand(0);
   OpBuilder::InsertionGuard guard(builder);
-  if (Value pointer = elements->getPointer(scatter->getOperand(0))) {
+  if (Value pointer = elements->getPointer(operand)) {
     Value isCopy = LLVM::ICmpOp::create(builder, loc, LLVM::ICmpPredicate::ne, pointer,
                                         buffer(nest.outputs[0]));
     auto branch = scf::IfOp::create(builder, loc, isCopy, /*withElseRegion=*/false);
@@ -230,7 +233,7 @@ void KernelEmitter::copyScatterOperand(const NestPlan &nest, Value output, Value
     loops.push_back(isLast ? elements->enterParallelLoop(from, to) : elements->enterLoop(from, to));
     indices.push_back(loops.back().getInductionVar());
   }
-  Value element = elements->element(scatter->getOperand(0), indices);
+  Value element = elements->element(operand, indices);
   Value position = elements->linearise(indices, nest.shape);
   elements->store(element, buffer(nest.outputs[0]), getElementType(output), position);
 }
@@ -289,8 +292,40 @@ void KernelEmitter::scatterSlices(const NestPlan &nest, Value output, Value begi
 
 void KernelEmitter::emitScatterPart(const NestPlan &nest, Value item) {
   auto [begin, end] = chunkRange(nest, item);
-  copyScatterOperand(nest, output(nest, 0), begin, end);
+  copyOperand(nest, output(nest, 0), begin, end);
   scatterSlices(nest, output(nest, 0), begin, end);
+}
+
+/// The operand's elements, then those of the block that lie in the item's part.
+void KernelEmitter::emitBlockPart(const NestPlan &nest, Value item) {
+  auto [begin, end] = chunkRange(nest, item);
+  Value result = output(nest, 0);
+  copyOperand(nest, result, begin, end);
+  auto op = result.getDefiningOp<graph::BlockKernelOp>();
+  Value block = op->getOperand(1);
+  SmallVector<Value> start = op.emitStart(builder, [&](unsigned operand, ValueRange at) {
+    return elements->element(op->getOperand(operand), at);
+  });
+  SmallVector<scf::ForOp> loops;
+  SmallVector<Value> at, place;
+  for (auto [dim, size] : llvm::enumerate(getShape(block))) {
+    Scalars s = scalars();
+    Value from = s.index(0), to = s.index(size);
+    if (int64_t(dim) == nest.inner) {
+      from = s.create<arith::MaxSIOp>(s.create<arith::SubIOp>(begin, start[dim]), from);
+      to = s.create<arith::MinSIOp>(s.create<arith::SubIOp>(end, start[dim]), to);
+      to = s.create<arith::MaxSIOp>(from, to); // Loops never run backwards.
+    }
+    bool isLast = dim + 1 == nest.shape.size();
+    loops.push_back(isLast ? elements->enterParallelLoop(from, to) : elements->enterLoop(from, to));
+    at.push_back(loops.back().getInductionVar());
+    place.push_back(scalars().add(start[dim], at.back()));
+  }
+  Value position = elements->linearise(place, nest.shape);
+  elements->store(elements->element(block, at), buffer(nest.outputs[0]), getElementType(result),
+                  position);
+  if (!loops.empty())
+    elements->leaveLoop(loops.front());
 }
 
 OwningOpRef<ModuleOp> minigptc::cpu::emitKernel(func::FuncOp kernel, const Isa &isa) {

@@ -100,6 +100,20 @@ static void planScatter(NestPlan &nest, graph::ScatterKernelOp op) {
   nest.chunks = ceilDiv(size, nest.chunk);
 }
 
+/// A block update is cut along the outermost dimension that counts: contiguous parts.
+static void planBlock(NestPlan &nest, ArrayRef<int64_t> shape) {
+  nest.block = true;
+  nest.shape.assign(shape.begin(), shape.end());
+  for (size_t dim = shape.size(); dim-- > 0;)
+    if (shape[dim] != 1 || nest.inner < 0)
+      nest.inner = dim;
+  if (nest.inner < 0)
+    return;
+  int64_t size = nest.shape[nest.inner];
+  nest.chunk = std::max<int64_t>(1, ceilDiv(size, 16));
+  nest.chunks = ceilDiv(size, nest.chunk);
+}
+
 static void planMap(NestPlan &nest, func::FuncOp kernel, ArrayRef<int64_t> shape) {
   bool flat = nest.flat = isFlat(kernel, shape) && !shape.empty();
   int64_t elements = ShapedType::getNumElements(shape);
@@ -122,6 +136,11 @@ static int64_t itemCost(const NestPlan &nest, func::FuncOp kernel) {
   int64_t elements = ShapedType::getNumElements(nest.shape);
   if (nest.scatter)
     return elements / std::max<int64_t>(1, nest.items()) + 1;
+  if (nest.block) { // In place, as a rule: the block's elements.
+    Operation *terminator = kernel.getBody().front().getTerminator();
+    Value block = terminator->getOperand(nest.outputs[0]).getDefiningOp()->getOperand(1);
+    return ShapedType::getNumElements(shapeOf(block)) / std::max<int64_t>(1, nest.items()) + 1;
+  }
   return nest.chunk * (1 + reductionCost(kernel, elements).perElement);
 }
 
@@ -155,6 +174,11 @@ KernelPlan minigptc::cpu::planKernel(func::FuncOp kernel) {
       continue;
     }
     ArrayRef<int64_t> shape = shapeOf(output);
+    if (output.getDefiningOp<graph::BlockKernelOp>()) {
+      plan.nests.emplace_back().outputs.push_back(number);
+      planBlock(plan.nests.back(), shape);
+      continue;
+    }
     int64_t size = ShapedType::getNumElements(shape);
     auto known = llvm::find_if(nestOfSize, [&](auto &entry) { return entry.first == size; });
     if (known == nestOfSize.end()) {

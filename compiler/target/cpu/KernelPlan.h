@@ -29,6 +29,9 @@ struct NestPlan {
   /// The result is a scatter's: dimension `inner` is cut, all others are walked
   /// by every item.
   bool scatter = false;
+  /// The result is a block update's: dimension `inner` is cut, all others are walked by
+  /// every item.
+  bool block = false;
   int64_t inner = -1; ///< innermost dimension that counts; -1: a scalar
   int64_t rows = 1, chunks = 1, chunk = 1;
 

@@ -135,6 +135,20 @@ def ScatterKernelOp : Graph_Interface<"ScatterKernelOp"> {
       "::mlir::Value":$old, "::mlir::Value":$update)>];
 }
 
+def BlockKernelOp : Graph_Interface<"BlockKernelOp"> {
+  let description = [{
+    [external: compiler/conversion/GraphToLoops] An op whose result is operand 0
+    with a block of it replaced by operand 1, which has as many dimensions. A
+    kernel whose result has operand 0's memory writes the block and nothing else.
+  }];
+  let methods = [InterfaceMethod<[{
+      The index per dimension, as index values, at which the block starts; all of
+      it lies inside the result.
+    }], "::llvm::SmallVector<::mlir::Value>", "emitStart",
+    (ins "::mlir::OpBuilder &":$builder,
+         "::llvm::function_ref<::mlir::Value(unsigned, ::mlir::ValueRange)>":$load)>];
+}
+
 def InstructionOp : Graph_Interface<"InstructionOp"> {
   let description = [{
     [external: compiler/conversion/GraphToExec] How an op that stays between

@@ -109,12 +109,15 @@ def Graph_DynamicSliceOp : Graph_PureOp<"dynamic_slice", [Graph_Differentiable, 
   let results = (outs Graph_Tensor:$result);
   let assemblyFormat = "$operand `[` $start `]` `sizes` `=` $sizes attr-dict `:` functional-type(operands, results)";
   let fusionKind = "data_movement";
+  let hasFolder = 1;
 }
 
 def Graph_DynamicUpdateSliceOp : Graph_PureOp<"dynamic_update_slice", [Graph_Differentiable, Graph_Infer]> {
   let summary = "the operand with a block replaced";
   let description = [{
-    One scalar start per dimension, clamped as in `dynamic_slice`.
+    One scalar start per dimension, clamped as in `dynamic_slice`. Compiled code
+    writes the block only, where the result may have the operand's memory (a
+    donated argument that nothing reads later).
 
     ```mlir
     %y = graph.dynamic_update_slice %x, %u[%i] : (tensor<4xf32>, tensor<2xf32>, tensor<i32>) -> tensor<4xf32>
@@ -123,7 +126,8 @@ def Graph_DynamicUpdateSliceOp : Graph_PureOp<"dynamic_update_slice", [Graph_Dif
   let arguments = (ins Graph_Tensor:$operand, Graph_Tensor:$update, Variadic<Graph_IndexTensor>:$start);
   let results = (outs Graph_Tensor:$result);
   let assemblyFormat = "$operand `,` $update `[` $start `]` attr-dict `:` functional-type(operands, results)";
-  let fusionKind = "data_movement";
+  let fusionKind = "opaque";
+  let hasFolder = 1;
 }
 
 def Graph_ConcatenateOp : Graph_PureOp<"concatenate", [Graph_Differentiable, Graph_Infer]> {

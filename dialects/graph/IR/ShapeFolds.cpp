@@ -54,6 +54,15 @@ OpFoldResult TransposeOp::fold(FoldAdaptor adaptor) {
   return resizeSplat(adaptor.getOperand(), getType());
 }
 
+// A block as large as the whole starts at 0, whatever is asked for.
+OpFoldResult DynamicSliceOp::fold(FoldAdaptor) {
+  return getOperand().getType() == getType() ? getOperand() : Value();
+}
+
+OpFoldResult DynamicUpdateSliceOp::fold(FoldAdaptor) {
+  return getUpdate().getType() == getType() ? getUpdate() : Value();
+}
+
 namespace {
 struct ReshapeOfReshape : OpRewritePattern<ReshapeOp> {
   using OpRewritePattern::OpRewritePattern;

@@ -41,6 +41,11 @@ struct GemmKernels {
   /// second cache: else packing it would wait for memory, which now has nothing to do.
   void (*multiply)(int64_t m, int64_t n, int64_t depth, const float *a, const float *b, float beta,
                    float *c, int64_t rowStride, int64_t columnStride, const GemmPrefetch &next);
+  /// The same, of the same bits, for one row of A and a B that is not packed: its elements
+  /// of one depth lie side by side, `depthStride` from those of the next, as C's do. It
+  /// takes the time to read B.
+  void (*multiplyRow)(int64_t n, int64_t depth, const float *a, int64_t aStride, const float *b,
+                      int64_t depthStride, float beta, float *c);
 };
 
 /// The fastest for this processor, or null. MINIGPTC_GEMM in the environment may be

@@ -51,6 +51,7 @@ using Panels = Kernels<Avx2, 6, 2>;
 
 extern const GemmKernels avx2GemmKernels;
 const GemmKernels avx2GemmKernels = {
-    "avx2", 6, Panels::columns, Panels::packRows, Panels::packColumns, Panels::multiply};
+    "avx2", 6, Panels::columns, Panels::packRows, Panels::packColumns, Panels::multiply,
+    Panels::multiplyRow};
 
 } // namespace minigptc::runtime

@@ -53,6 +53,7 @@ using Panels = Kernels<Avx512, 14, 2>;
 
 extern const GemmKernels avx512GemmKernels;
 const GemmKernels avx512GemmKernels = {
-    "avx512", 14, Panels::columns, Panels::packRows, Panels::packColumns, Panels::multiply};
+    "avx512", 14, Panels::columns, Panels::packRows, Panels::packColumns, Panels::multiply,
+    Panels::multiplyRow};
 
 } // namespace minigptc::runtime

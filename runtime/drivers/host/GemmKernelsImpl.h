@@ -141,6 +141,26 @@ template <typename Vec, int PanelRows, int PanelVectors> struct Kernels {
       }
   }
 
+  /// Sums of a few vectors' worth of columns stay in the first cache while some rows of B
+  /// at a time pass by, each read along its lines.
+  static void multiplyRow(int64_t n, int64_t depth, const float *a, int64_t aStride, const float *b,
+                          int64_t depthStride, float beta, float *c) {
+    constexpr int64_t most = 1024, few = 8;
+    alignas(64) float sums[most];
+    for (int64_t j = 0; j < n; j += most) {
+      int64_t width = n - j < most ? n - j : most;
+      for (int64_t l = 0; l < width; ++l)
+        sums[l] = 0;
+      int64_t k = 0;
+      for (; k + few <= depth; k += few)
+        addRows<few>(width, a + k * aStride, aStride, b + k * depthStride + j, depthStride, sums);
+      for (; k < depth; ++k)
+        addRows<1>(width, a + k * aStride, aStride, b + k * depthStride + j, depthStride, sums);
+      for (int64_t l = 0; l < width; ++l)
+        c[j + l] = beta == 0 ? sums[l] : __builtin_fmaf(beta, c[j + l], sums[l]);
+    }
+  }
+
   static void packRows(const float *source, int64_t laneStride, int64_t depthStride, int64_t lanes,
                        int64_t depth, float *panels) {
     pack<PanelRows>(source, laneStride, depthStride, lanes, depth, panels);
@@ -151,6 +171,27 @@ template <typename Vec, int PanelRows, int PanelVectors> struct Kernels {
   }
 
 private:
+  /// sums += a · B for `Count` rows of B, one after the other for each sum.
+  template <int64_t Count>
+  static MINIGPTC_INLINE void addRows(int64_t width, const float *a, int64_t aStride,
+                                      const float *b, int64_t depthStride, float *sums) {
+    typename Vec::Type elements[Count];
+#pragma clang loop unroll(full)
+    for (int64_t r = 0; r < Count; ++r)
+      elements[r] = Vec::broadcast(a + r * aStride);
+    int64_t l = 0;
+    for (; l + Vec::width <= width; l += Vec::width) {
+      typename Vec::Type sum = Vec::load(sums + l);
+#pragma clang loop unroll(full)
+      for (int64_t r = 0; r < Count; ++r)
+        sum = Vec::fma(elements[r], Vec::load(b + r * depthStride + l), sum);
+      Vec::store(sums + l, sum);
+    }
+    for (; l < width; ++l)
+      for (int64_t r = 0; r < Count; ++r)
+        sums[l] = __builtin_fmaf(a[r * aStride], b[r * depthStride + l], sums[l]);
+  }
+
   template <int64_t Width>
   static MINIGPTC_INLINE void pack(const float *source, int64_t laneStride, int64_t depthStride,
                                    int64_t lanes, int64_t depth, float *panels) {

@@ -153,12 +153,39 @@ float *PackedGemm::shared() const { return reinterpret_cast<float *>(memory_.get
 
 float *PackedGemm::scratch(int worker) const { return shared() + 2 * ahead_ + worker * kScratch; }
 
+/// One row of A, and elements of B and C of neighbouring columns side by side.
+static bool isRow(const PackedProduct &p) {
+  return p.lhs.lanes == 1 && p.columnStride == 1 && (p.rhs.laneStride == 1 || p.rhs.lanes == 1);
+}
+
+void PackedGemm::runRow(const GemmProblem &problem, const float *lhs, const float *rhs, float *out,
+                        int64_t members) {
+  // A task's part of B takes some 10 µs to read, its rows a few lines each.
+  constexpr int64_t elements = 64 << 10, fewest = 128;
+  int64_t lanes = std::max(problem.m, problem.n);
+  int64_t size = std::max(fewest, elements / std::max<int64_t>(1, problem.k) / fewest * fewest);
+  int64_t tasks = divideUp(lanes, size);
+  pool_.run(members * tasks, [&](int64_t task) {
+    PackedProduct p = productOf(problem, kernels_, lhs, rhs, out, task / tasks);
+    Side columns = p.rhs.slice(task % tasks * size, size);
+    for (int64_t begin = 0; begin < std::max<int64_t>(1, p.depth); begin += kDepth)
+      kernels_.multiplyRow(columns.lanes, std::min(kDepth, p.depth - begin),
+                           p.lhs.data + begin * p.lhs.depthStride, p.lhs.depthStride,
+                           columns.data + begin * columns.depthStride, columns.depthStride,
+                           begin > 0 ? 1.f : p.beta, p.out + columns.first);
+  });
+}
+
 Status PackedGemm::run(const GemmProblem &problem, const float *lhs, const float *rhs, float *out) {
   int64_t members = 1;
   for (int64_t size : problem.batch)
     members *= size;
   if (members == 0 || problem.m == 0 || problem.n == 0)
     return {};
+  if (isRow(productOf(problem, kernels_, lhs, rhs, out, 0))) {
+    runRow(problem, lhs, rhs, out, members);
+    return {};
+  }
   if (!memory_) {
     uint64_t bytes = uint64_t(2 * ahead_ + pool_.threads() * kScratch) * sizeof(float);
     if (!(memory_ = allocateAligned(bytes)))

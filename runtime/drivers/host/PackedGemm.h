@@ -1,11 +1,13 @@
 //===- PackedGemm.h - our own matrix products -------------------*- C++ -*-===//
 //
-// C = A · B + beta · C in f32, by packed panels (GemmKernels.h). Two ways, by shape:
+// C = A · B + beta · C in f32, by packed panels (GemmKernels.h). Three ways, by shape:
 //
 //   ahead    all threads pack one operand (or both) into a shared block, then take tasks,
 //            blocks of C, from a counter; a task packs the other operand, depth by depth.
 //            The operand with fewer lanes is packed ahead, for it is read by every task.
 //   within   products too small for that, and members of batches: a task packs both.
+//   row      a vector and a matrix, whose rows a task reads as they lie: nothing is packed,
+//            the time is that of reading the matrix.
 //
 // Depth is cut into blocks of 256, which one thread adds to C in order. So an element's
 // bits depend on its row of A, its column of B and nothing else: neither on the number of
@@ -43,6 +45,8 @@ public:
   Status run(const GemmProblem &problem, const float *lhs, const float *rhs, float *out);
 
 private:
+  void runRow(const GemmProblem &problem, const float *lhs, const float *rhs, float *out,
+              int64_t members);
   void runAhead(const PackedProduct &product);
   void runChunk(const PackedProduct &product);
   void packAhead(const PackedProduct &product);

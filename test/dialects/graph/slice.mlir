@@ -55,6 +55,17 @@ func.func @dynamic(%x: tensor<4x5xf32>, %u: tensor<2x2xf32>, %i: tensor<i32>) {
 
 // -----
 
+// A block as large as the whole.
+// FOLD-LABEL: func @whole
+// FOLD-NEXT: return %arg0, %arg1
+func.func @whole(%x: tensor<4x5xf32>, %u: tensor<4x5xf32>, %i: tensor<i32>) -> (tensor<4x5xf32>, tensor<4x5xf32>) {
+  %0 = graph.dynamic_slice %x[%i, %i] sizes = [4, 5] : (tensor<4x5xf32>, tensor<i32>, tensor<i32>) -> tensor<4x5xf32>
+  %1 = graph.dynamic_update_slice %x, %u[%i, %i] : (tensor<4x5xf32>, tensor<4x5xf32>, tensor<i32>, tensor<i32>) -> tensor<4x5xf32>
+  return %0, %1 : tensor<4x5xf32>, tensor<4x5xf32>
+}
+
+// -----
+
 func.func @starts(%x: tensor<4x5xf32>, %i: tensor<i32>) {
   // expected-error@+1 {{has 1 starts for operand f32[4,5]; give one scalar per dimension}}
   %0 = graph.dynamic_slice %x[%i] sizes = [2, 2] : (tensor<4x5xf32>, tensor<i32>) -> tensor<2x2xf32>

@@ -54,6 +54,35 @@ func.func @in_call(%p: tensor<64xf32> {graph.donate = 0 : i64}, %x: tensor<64xf3
   return %0, %1 : tensor<64xf32>, tensor<64xf32>
 }
 
+// A kernel that replaces a part of a tensor writes this part; who reads the whole afterwards
+// finds it in the output. Not where the part comes from the same memory.
+// CHECK-LABEL: exec.block @part
+// CHECK-NEXT: exec.launch @put ins(%arg0, %arg1, %arg2 {{.*}} outs(%arg3
+// CHECK-NEXT: exec.launch @double ins(%arg3 {{.*}} outs(%arg4
+// CHECK-NEXT: exec.return
+func.func private @put(%c: tensor<64xf32>, %u: tensor<4xf32>, %i: tensor<i32>) -> tensor<64xf32> attributes {exec.kernel} {
+  %0 = graph.dynamic_update_slice %c, %u[%i] : (tensor<64xf32>, tensor<4xf32>, tensor<i32>) -> tensor<64xf32>
+  return %0 : tensor<64xf32>
+}
+func.func @part(%c: tensor<64xf32> {graph.donate = 0 : i64}, %u: tensor<4xf32>, %i: tensor<i32>) -> (tensor<64xf32>, tensor<64xf32>) {
+  %0 = call @put(%c, %u, %i) : (tensor<64xf32>, tensor<4xf32>, tensor<i32>) -> tensor<64xf32>
+  %1 = call @double(%0) : (tensor<64xf32>) -> tensor<64xf32>
+  return %0, %1 : tensor<64xf32>, tensor<64xf32>
+}
+// CHECK-LABEL: exec.block @part_of_itself
+// CHECK: %[[N:.*]] = exec.frame
+// CHECK: exec.launch @put_own ins(%arg0, %arg1 {{.*}} outs(%[[N]]
+// CHECK: exec.copy %[[N]] to %arg2
+func.func private @put_own(%c: tensor<64xf32>, %i: tensor<i32>) -> tensor<64xf32> attributes {exec.kernel} {
+  %u = graph.slice %c [0] : [4] : [1] : (tensor<64xf32>) -> tensor<4xf32>
+  %0 = graph.dynamic_update_slice %c, %u[%i] : (tensor<64xf32>, tensor<4xf32>, tensor<i32>) -> tensor<64xf32>
+  return %0 : tensor<64xf32>
+}
+func.func @part_of_itself(%c: tensor<64xf32> {graph.donate = 0 : i64}, %i: tensor<i32>) -> tensor<64xf32> {
+  %0 = call @put_own(%c, %i) : (tensor<64xf32>, tensor<i32>) -> tensor<64xf32>
+  return %0 : tensor<64xf32>
+}
+
 // A later reader, or one at other indices: through the frame.
 // CHECK-LABEL: exec.block @read_later
 // CHECK: %[[N:.*]] = exec.frame

@@ -95,6 +95,11 @@ KernelHarness::run(ModuleOp module, const std::vector<Tensor> &inputs, const cpu
     std::memset(result.mutableData(), 0x7f, result.getNumBytes()); // every element must be written
     buffers.push_back(result.mutableData());
   }
+  if (inPlace >= 0) {
+    std::memcpy(results[0].mutableData(), arguments[size_t(inPlace)].data(),
+                results[0].getNumBytes());
+    buffers[size_t(inPlace)] = results[0].mutableData();
+  }
   cpu::KernelPlan plan = cpu::planKernel(kernel);
   int64_t middle = (plan.items + 1) / 3;
   std::unique_ptr<void, decltype(&std::free)> scratch(

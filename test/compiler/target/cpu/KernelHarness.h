@@ -24,6 +24,8 @@ struct KernelHarness {
   double tolerance = 2e-6;
   /// Random floats are drawn from [low, high); integers too, rounded.
   double low = -3, high = 3;
+  /// The argument whose memory the first result takes; -1: it has its own.
+  int inPlace = -1;
 
   KernelHarness();
   /// The text of one function, or of a module with one.

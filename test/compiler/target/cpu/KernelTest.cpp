@@ -254,12 +254,45 @@ TEST_CASE("slices at computed places are clamped") {
         kernel("%a: tensor<6x7xf32>, %i: tensor<i32>, %j: tensor<i32>", "tensor<2x3xf32>",
                "%0 = graph.dynamic_slice %a[%i, %j] sizes = [2, 3] : (tensor<6x7xf32>, "
                "tensor<i32>, tensor<i32>) -> tensor<2x3xf32>\nreturn %0 : tensor<2x3xf32>"));
-    harness.check(kernel(
-        "%a: tensor<6x7xf32>, %u: tensor<6x3xf32>, %i: tensor<i64>, %j: tensor<i64>",
-        "tensor<6x7xf32>",
-        "%0 = graph.dynamic_update_slice %a, %u[%i, %j] : (tensor<6x7xf32>, tensor<6x3xf32>, "
-        "tensor<i64>, tensor<i64>) -> tensor<6x7xf32>\nreturn %0 : tensor<6x7xf32>"));
   }
+}
+
+TEST_CASE("blocks at computed places, copied and in place") {
+  KernelHarness harness;
+  harness.low = -4;
+  harness.high = 9;
+  auto check = [&](const std::string &whole, const std::string &block) {
+    std::string starts, indices, types;
+    for (int64_t i = 0; i < std::count(whole.begin(), whole.end(), 'x'); ++i) {
+      starts += ", %i" + std::to_string(i) + ": tensor<i64>";
+      indices += (i ? ", %i" : "%i") + std::to_string(i);
+      types += ", tensor<i64>";
+    }
+    std::string result = "tensor<" + whole + ">", update = "tensor<" + block + ">";
+    std::string text =
+        kernel("%a: " + result + ", %u: " + update + starts, result,
+               "%0 = graph.dynamic_update_slice %a, %u[" + indices + "] : (" + result + ", " +
+                   update + types + ") -> " + result + "\nreturn %0 : " + result);
+    for (int round = 0; round < 6; ++round) {
+      harness.inPlace = -1;
+      harness.check(text);
+      harness.inPlace = 0;
+      harness.check(text);
+    }
+  };
+  check("6x7xf32", "6x3xf32");
+  check("6x7xf32", "1x7xf32");
+  check("40xi32", "9xi32");
+  check("1x50x2x3xf32", "1x1x2x3xf32");
+  check("1x50x2x3xf32", "1x20x2x3xf32");
+  check("1x1xf64", "1x1xf64");
+  // A constant is no buffer: its elements are made.
+  harness.inPlace = -1;
+  harness.check(kernel(
+      "%u: tensor<3xf32>, %i: tensor<i64>", "tensor<8xf32>",
+      "%a = graph.constant dense<2.0> : tensor<8xf32>\n%0 = graph.dynamic_update_slice %a, %u[%i] "
+      ": "
+      "(tensor<8xf32>, tensor<3xf32>, tensor<i64>) -> tensor<8xf32>\nreturn %0 : tensor<8xf32>"));
 }
 
 TEST_CASE("reductions, in every loop order") {
