@@ -3,6 +3,7 @@
 #include "compiler/pipelines/Diagnostics.h"
 #include "compiler/pipelines/Nesting.h"
 #include "compiler/pipelines/Pipelines.h"
+#include "compiler/pipelines/Timing.h"
 #include "compiler/target/cpu/CpuTarget.h"
 #include "compiler/trace/ProgramImpl.h"
 #include "dialects/graph/IR/Graph.h"
@@ -46,9 +47,9 @@ struct ParsedModule {
   OwningOpRef<ModuleOp> module;
 };
 
-void bringTo(ModuleOp module, Stage stage, const CompileOptions &options) {
+void bringTo(ModuleOp module, Stage stage, const CompileOptions &options, CompileStats &stats) {
   DiagnosticCollector errors(module.getContext());
-  if (succeeded(runPipeline(module, stage, options)))
+  if (succeeded(runPipeline(module, stage, options, stats)))
     return;
   if (module->hasAttr(graph::attr::kLeastMemory))
     throw MemoryBudgetError(errors.text());
@@ -63,12 +64,15 @@ std::string print(ModuleOp module) {
   return text;
 }
 
-CompiledProgram compileModule(ModuleOp module, const CompileOptions &options) {
+CompiledProgram compileModule(ModuleOp module, const CompileOptions &options,
+                              double traceSeconds = 0) {
   if (options.target != "cpu")
     throw CompileError("unknown target '" + options.target + "'\n  help: there is 'cpu'");
   auto start = std::chrono::steady_clock::now();
   CompiledProgram result;
-  bringTo(module, Stage::exec, options);
+  if (traceSeconds > 0)
+    result.stats.parts.push_back({"stage", "trace", traceSeconds, 1, {}});
+  bringTo(module, Stage::exec, options, result.stats);
   result.stats.passesSeconds = secondsSince(start);
   DiagnosticCollector errors(module.getContext());
   FailureOr<std::vector<std::byte>> artifact = cpu::emitArtifact(module, options, result.stats);
@@ -80,6 +84,8 @@ CompiledProgram compileModule(ModuleOp module, const CompileOptions &options) {
     throw CompileError("the runtime would refuse this program: " + program.status().toString());
   result.artifact = std::move(*artifact);
   result.stats.totalSeconds = secondsSince(start);
+  if (options.timing)
+    llvm::errs() << timingReport(result.stats);
   return result;
 }
 
@@ -100,7 +106,7 @@ void CompiledProgram::save(const std::string &path) const {
 
 CompiledProgram minigptc::compile(const Program &program, const CompileOptions &options) {
   OwningOpRef<ModuleOp> module = cloneModule(program);
-  CompiledProgram result = compileModule(*module, options);
+  CompiledProgram result = compileModule(*module, options, program.traceSeconds());
   result.stats.traceSeconds = program.traceSeconds();
   result.stats.totalSeconds += program.traceSeconds();
   return result;
@@ -109,7 +115,10 @@ CompiledProgram minigptc::compile(const Program &program, const CompileOptions &
 std::string minigptc::printStage(const Program &program, Stage stage,
                                  const CompileOptions &options) {
   OwningOpRef<ModuleOp> module = cloneModule(program);
-  bringTo(*module, stage, options);
+  CompileStats stats;
+  bringTo(*module, stage, options, stats);
+  if (options.timing)
+    llvm::errs() << timingReport(stats);
   return print(*module);
 }
 
@@ -122,6 +131,9 @@ CompiledProgram minigptc::compileText(const std::string &ir, const std::string &
 std::string minigptc::printStageOfText(const std::string &ir, const std::string &fileName,
                                        Stage stage, const CompileOptions &options) {
   ParsedModule parsed(ir, fileName);
-  bringTo(*parsed.module, stage, options);
+  CompileStats stats;
+  bringTo(*parsed.module, stage, options, stats);
+  if (options.timing)
+    llvm::errs() << timingReport(stats);
   return print(*parsed.module);
 }

@@ -1,5 +1,6 @@
 //===- Pipelines.cpp - stages and their passes ----------------------------===//
 #include "compiler/pipelines/Pipelines.h"
+#include "compiler/pipelines/Timing.h"
 
 #include "dialects/exec/IR/Exec.h"
 #include "dialects/graph/IR/Graph.h"
@@ -117,7 +118,8 @@ void minigptc::buildPipeline(OpPassManager &passManager, Stage from, Stage to) {
   }
 }
 
-LogicalResult minigptc::runPipeline(ModuleOp module, Stage to, const CompileOptions &options) {
+LogicalResult minigptc::runPipeline(ModuleOp module, Stage to, const CompileOptions &options,
+                                    CompileStats &stats) {
   FailureOr<Stage> from = getStage(module, to);
   if (failed(from))
     return failure();
@@ -126,7 +128,7 @@ LogicalResult minigptc::runPipeline(ModuleOp module, Stage to, const CompileOpti
   PassManager passManager(context, ModuleOp::getOperationName());
   passManager.enableVerifier(options.verifyEach);
   if (options.timing)
-    passManager.enableTiming();
+    passManager.addInstrumentation(timePasses(stats.parts));
   if (!options.printIrAfter.empty()) {
     context->disableMultithreading(); // Functions in order.
     passManager.enableIRPrinting(

@@ -4,7 +4,7 @@
 // next are listed once, here, for the command line, `jit` and minigptc-opt.
 //
 //   registerAllDialects(registry);
-//   if (failed(runPipeline(module, Stage::fuse, options))) … // from whatever stage it is in
+//   if (failed(runPipeline(module, Stage::fuse, options, stats))) … // from whatever stage it is in
 //
 //===----------------------------------------------------------------------===//
 #ifndef MINIGPTC_COMPILER_PIPELINES_PIPELINES_H
@@ -33,8 +33,10 @@ llvm::FailureOr<Stage> getStage(mlir::ModuleOp module, Stage to);
 
 /// Adds the passes that bring a module from one stage to a later one.
 void buildPipeline(mlir::OpPassManager &passManager, Stage from, Stage to);
-/// Brings a module to a stage; the module says where it is.
-llvm::LogicalResult runPipeline(mlir::ModuleOp module, Stage to, const CompileOptions &options);
+/// Brings a module to a stage; the module says where it is. With `options.timing`, `stats`
+/// gets what the stages and passes took.
+llvm::LogicalResult runPipeline(mlir::ModuleOp module, Stage to, const CompileOptions &options,
+                                CompileStats &stats);
 
 } // namespace minigptc
 

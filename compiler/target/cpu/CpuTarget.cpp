@@ -11,7 +11,14 @@ using namespace minigptc;
 
 FailureOr<std::vector<std::byte>>
 minigptc::cpu::emitArtifact(ModuleOp module, const CompileOptions &options, CompileStats &stats) {
-  auto start = std::chrono::steady_clock::now();
+  auto start = std::chrono::steady_clock::now(), last = start;
+  auto step = [&](const char *name) {
+    auto now = std::chrono::steady_clock::now();
+    if (options.timing)
+      stats.parts.push_back(
+          {"step", name, std::chrono::duration<double>(now - last).count(), 1, {}});
+    last = now;
+  };
   const Isa *isa = Isa::named(options.cpu);
   if (!isa)
     return module.emitError("there is no code for cpu '")
@@ -19,10 +26,12 @@ minigptc::cpu::emitArtifact(ModuleOp module, const CompileOptions &options, Comp
   ArtifactBuilder builder(module, *isa);
   if (failed(builder.collect()))
     return failure();
+  step("reading the blocks");
   FailureOr<std::vector<std::string>> objects =
       compileKernels(builder.getKernels(), *isa, options, stats);
   if (failed(objects))
     return failure();
+  step("kernels: from the cache, or compiled");
   std::vector<std::byte> code;
   if (!objects->empty()) {
     std::string error;
@@ -31,7 +40,9 @@ minigptc::cpu::emitArtifact(ModuleOp module, const CompileOptions &options, Comp
       return module.emitError("cannot link the kernels: ") << error;
     code = std::move(*linked);
   }
+  step("linking");
   std::vector<std::byte> artifact = builder.finish(code);
+  step("writing the artifact");
   stats.codegenSeconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return artifact;

@@ -3,7 +3,6 @@
 #include "compiler/target/cpu/KernelEmitter.h"
 #include "compiler/target/cpu/MachineCode.h"
 #include "compiler/target/cpu/ObjectCache.h"
-#include "llvm/Support/FormatVariadic.h"
 
 #include <atomic>
 #include <chrono>
@@ -18,6 +17,7 @@ namespace {
 struct Job {
   std::string text, key, object, error;
   double seconds = 0;
+  KernelPhases phases;
   bool done = false;
 };
 } // namespace
@@ -44,6 +44,7 @@ static void compileJob(MachineCode &generator, Job &job) {
     job.error = generator.error();
   job.done = succeeded(object);
   job.seconds = secondsSince(start);
+  job.phases = generator.phases();
 }
 
 /// Threads take the next job until there is none; each has a generator.
@@ -66,12 +67,22 @@ static void compileJobs(ArrayRef<Job *> jobs, const Isa &isa, int threads) {
     thread.join();
 }
 
-static void reportTiming(ArrayRef<func::FuncOp> kernels, ArrayRef<Job> jobs) {
-  for (size_t i = 0; i < jobs.size(); ++i) {
-    func::FuncOp kernel = kernels[i];
-    llvm::errs() << llvm::formatv("{0,8:f2} ms  {1}{2}\n", jobs[i].seconds * 1e3,
-                                  kernel.getSymName(), jobs[i].seconds == 0 ? " (cached)" : "");
+static void recordTimes(ArrayRef<func::FuncOp> kernels, ArrayRef<Job> jobs, CompileStats &stats) {
+  KernelPhases sum;
+  for (auto [kernel, job] : llvm::zip_equal(kernels, jobs)) {
+    func::FuncOp function = kernel;
+    stats.parts.push_back(
+        {"kernel", function.getSymName().str(), job.seconds, 1, job.seconds == 0 ? "cached" : ""});
+    sum.loops += job.phases.loops;
+    sum.lowering += job.phases.lowering;
+    sum.llvm += job.phases.llvm;
   }
+  if (stats.kernelsCompiled == 0)
+    return;
+  for (auto [name, seconds] : {std::pair("parsing, loops and vectors", sum.loops),
+                               std::pair("lowering to LLVM IR", sum.lowering),
+                               std::pair("LLVM: optimisation and code", sum.llvm)})
+    stats.parts.push_back({"phase", name, seconds, stats.kernelsCompiled, {}});
 }
 
 FailureOr<std::vector<std::string>> minigptc::cpu::compileKernels(ArrayRef<func::FuncOp> kernels,
@@ -99,7 +110,7 @@ FailureOr<std::vector<std::string>> minigptc::cpu::compileKernels(ArrayRef<func:
   stats.kernels = jobs.size();
   stats.kernelsCompiled = missing.size();
   if (options.timing)
-    reportTiming(kernels, jobs);
+    recordTimes(kernels, jobs, stats);
   for (Job *job : missing)
     if (job->done)
       cache.store(job->key, job->object);

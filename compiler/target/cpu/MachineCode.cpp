@@ -14,8 +14,22 @@
 #include "llvm/Target/TargetMachine.h"
 #include "llvm/TargetParser/Triple.h"
 
+#include <chrono>
+
 using namespace mlir;
 using namespace minigptc::cpu;
+
+namespace {
+class Stopwatch {
+public:
+  double seconds() const {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  }
+
+private:
+  std::chrono::steady_clock::time_point start = std::chrono::steady_clock::now();
+};
+} // namespace
 
 static DialectRegistry makeRegistry() {
   DialectRegistry registry;
@@ -66,6 +80,7 @@ llvm::FailureOr<std::string> MachineCode::compile(const std::string &text) {
     message += (message.empty() ? "" : "; ") + diagnostic.str();
     return success();
   });
+  Stopwatch watch;
   OwningOpRef<ModuleOp> source = parseSourceString<ModuleOp>(text, &context);
   if (!source)
     return failure();
@@ -74,13 +89,17 @@ llvm::FailureOr<std::string> MachineCode::compile(const std::string &text) {
   if (failed(expandMath(*loops)))
     return failure();
   vectoriseLoops(*loops);
+  double looped = watch.seconds();
   if (failed(lowerToLLVM(*loops)))
     return failure();
   llvm::LLVMContext llvmContext;
   std::unique_ptr<llvm::Module> module = translateModuleToLLVMIR(*loops, llvmContext, "kernel");
   if (!module)
     return failure();
-  return generate(*module);
+  double lowered = watch.seconds();
+  FailureOr<std::string> object = generate(*module);
+  times = {looped, lowered - looped, watch.seconds() - lowered};
+  return object;
 }
 
 void MachineCode::optimise(llvm::Module &module) {

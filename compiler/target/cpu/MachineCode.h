@@ -24,6 +24,11 @@ class Module;
 
 namespace minigptc::cpu {
 
+/// Seconds that a kernel took: to become loops, LLVM IR, and machine code.
+struct KernelPhases {
+  double loops = 0, lowering = 0, llvm = 0;
+};
+
 class MachineCode {
 public:
   explicit MachineCode(const Isa &isa = Isa::baseline());
@@ -33,6 +38,8 @@ public:
   /// generator: bad kernels are refused before, by `verifyKernel`).
   llvm::FailureOr<std::string> compile(const std::string &text);
   const std::string &error() const { return message; }
+  /// Of the last kernel that compiled.
+  const KernelPhases &phases() const { return times; }
 
 private:
   llvm::FailureOr<std::string> generate(llvm::Module &module);
@@ -42,6 +49,7 @@ private:
   mlir::MLIRContext context;
   std::unique_ptr<llvm::TargetMachine> machine;
   std::string message;
+  KernelPhases times;
 };
 
 } // namespace minigptc::cpu

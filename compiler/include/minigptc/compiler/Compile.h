@@ -46,13 +46,23 @@ struct CompileOptions {
   bool verifyEach = false;    ///< verify the IR after each pass
   std::string cacheDir = {};  ///< object cache; empty: $XDG_CACHE_HOME/minigptc
   bool useCache = true;
-  bool timing = false;           ///< print a report per pass and kernel to stderr
+  bool timing = false;           ///< print what each stage, pass and kernel took to stderr
   std::string printIrAfter = {}; ///< a pass's flag: print the IR after it to stderr
+};
+
+/// What a part of compiling took, summed up over the times that it ran.
+struct CompilePart {
+  std::string kind; ///< "stage", "pass", "kernel", "phase" (of all kernels), "step"
+  std::string name;
+  double seconds = 0;
+  int64_t runs = 0;
+  std::string remark = {}; ///< "cached"
 };
 
 struct CompileStats {
   double traceSeconds = 0, passesSeconds = 0, codegenSeconds = 0, totalSeconds = 0;
   int64_t kernels = 0, kernelsCompiled = 0; ///< distinct ones; those not in the cache
+  std::vector<CompilePart> parts; ///< with CompileOptions::timing, in the order of the first run
 };
 
 struct CompiledProgram {
