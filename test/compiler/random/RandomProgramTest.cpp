@@ -33,13 +33,19 @@ static std::string wrongAfter(ModuleRunner &runner, mlir::ModuleOp module,
 static const std::string kDots = "graph-decompose,canonicalize,cse,func.func("
                                  "graph-canonicalize-dots,graph-split-reductions)";
 static const std::string kPipelines[] = {
-    "graph-decompose", "canonicalize,cse", "graph-inline,graph-simplify-functions", kDots,
-    kDots + ",func.func(graph-fuse),graph-outline-kernels,func.func(graph-schedule)"};
+    "graph-decompose",
+    "canonicalize,cse",
+    "graph-inline,graph-simplify-functions",
+    kDots,
+    "graph-chunk-losses,func.func(graph-decompose,canonicalize)",
+    kDots + ",func.func(graph-accumulate-dots,graph-fuse),graph-outline-kernels,func.func(graph-"
+            "schedule)"};
 
-/// Ops that hold or call others are made by passes or by the tests themselves.
+/// Ops that hold or call others, and a GEMM's accumulating product, are made by passes or
+/// by the tests themselves.
 static bool isStructural(llvm::StringRef op) {
   return op == "graph.vjp" || op == "graph.host_call" || op == "graph.fusion" ||
-         op == "graph.yield";
+         op == "graph.yield" || op == "graph.scan" || op == "graph.dot_accumulate";
 }
 
 static void checkEveryOpOccurs(const Coverage &coverage) {
