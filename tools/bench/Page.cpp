@@ -51,9 +51,9 @@ std::string explain(const Json &kernel) {
     std::string what =
         many ? "batched products, one for each sequence and head" : "product of a linear layer";
     if (shapes.find("lhs transposed") != std::string::npos)
-      return what + ": gradient of weights, or of keys and values";
+      return what + (many ? ": gradient of keys or values" : ": gradient of the weights");
     if (shapes.find("rhs transposed") != std::string::npos)
-      return what + ": gradient of the input, or scores";
+      return what + (many ? ": scores" : ": gradient of the input");
     return what;
   }
   for (const Explanation &entry : kExplanations) {
