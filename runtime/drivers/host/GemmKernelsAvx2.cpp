@@ -29,14 +29,14 @@ struct Avx2 {
 
   static MINIGPTC_INLINE void transpose(Type (&r)[8]) {
     Type t[8];
-#pragma clang loop unroll(full)
+    MINIGPTC_UNROLL
     for (int i = 0; i < 8; i += 4) {
       Type a = _mm256_unpacklo_ps(r[i], r[i + 1]), b = _mm256_unpackhi_ps(r[i], r[i + 1]);
       Type c = _mm256_unpacklo_ps(r[i + 2], r[i + 3]), d = _mm256_unpackhi_ps(r[i + 2], r[i + 3]);
       t[i] = _mm256_shuffle_ps(a, c, 0x44), t[i + 1] = _mm256_shuffle_ps(a, c, 0xEE);
       t[i + 2] = _mm256_shuffle_ps(b, d, 0x44), t[i + 3] = _mm256_shuffle_ps(b, d, 0xEE);
     }
-#pragma clang loop unroll(full)
+    MINIGPTC_UNROLL
     for (int i = 0; i < 4; ++i) {
       r[i] = _mm256_permute2f128_ps(t[i], t[i + 4], 0x20);
       r[i + 4] = _mm256_permute2f128_ps(t[i], t[i + 4], 0x31);
@@ -50,8 +50,12 @@ using Panels = Kernels<Avx2, 6, 2>;
 } // namespace
 
 extern const GemmKernels avx2GemmKernels;
-const GemmKernels avx2GemmKernels = {
-    "avx2", 6, Panels::columns, Panels::packRows, Panels::packColumns, Panels::multiply,
-    Panels::multiplyRow};
+const GemmKernels avx2GemmKernels = {"avx2",
+                                     6,
+                                     Panels::columns,
+                                     Panels::packRows,
+                                     Panels::packColumns,
+                                     Panels::multiply,
+                                     Panels::multiplyRow};
 
 } // namespace minigptc::runtime

@@ -27,14 +27,14 @@ struct Avx512 {
   /// Pairs, then fours, within 128 bits; then the 128-bit parts, as a 4 × 4 matrix.
   static MINIGPTC_INLINE void transpose(Type (&r)[16]) {
     Type t[16];
-#pragma clang loop unroll(full)
+    MINIGPTC_UNROLL
     for (int i = 0; i < 16; i += 4) {
       Type a = _mm512_unpacklo_ps(r[i], r[i + 1]), b = _mm512_unpackhi_ps(r[i], r[i + 1]);
       Type c = _mm512_unpacklo_ps(r[i + 2], r[i + 3]), d = _mm512_unpackhi_ps(r[i + 2], r[i + 3]);
       t[i] = _mm512_shuffle_ps(a, c, 0x44), t[i + 1] = _mm512_shuffle_ps(a, c, 0xEE);
       t[i + 2] = _mm512_shuffle_ps(b, d, 0x44), t[i + 3] = _mm512_shuffle_ps(b, d, 0xEE);
     }
-#pragma clang loop unroll(full)
+    MINIGPTC_UNROLL
     for (int i = 0; i < 4; ++i) {
       Type a = _mm512_shuffle_f32x4(t[i], t[i + 4], 0x44);
       Type b = _mm512_shuffle_f32x4(t[i], t[i + 4], 0xEE);
@@ -52,8 +52,12 @@ using Panels = Kernels<Avx512, 14, 2>;
 } // namespace
 
 extern const GemmKernels avx512GemmKernels;
-const GemmKernels avx512GemmKernels = {
-    "avx512", 14, Panels::columns, Panels::packRows, Panels::packColumns, Panels::multiply,
-    Panels::multiplyRow};
+const GemmKernels avx512GemmKernels = {"avx512",
+                                       14,
+                                       Panels::columns,
+                                       Panels::packRows,
+                                       Panels::packColumns,
+                                       Panels::multiply,
+                                       Panels::multiplyRow};
 
 } // namespace minigptc::runtime

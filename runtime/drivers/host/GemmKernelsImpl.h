@@ -41,6 +41,14 @@ private:
 };
 
 #define MINIGPTC_INLINE inline __attribute__((always_inline))
+/// In front of a loop of constant length.
+#ifdef __clang__
+#define MINIGPTC_UNROLL _Pragma("clang loop unroll(full)")
+#define MINIGPTC_UNROLL_TWICE _Pragma("clang loop unroll_count(2)")
+#else
+#define MINIGPTC_UNROLL _Pragma("GCC unroll 32")
+#define MINIGPTC_UNROLL_TWICE _Pragma("GCC unroll 2")
+#endif
 
 /// One tile: `Rows` rows and `Vectors` vectors of columns of C. The panels are of a whole
 /// tile's sizes, PanelRows and PanelVectors, of which it may use a part.
@@ -48,25 +56,25 @@ template <typename Vec, int Rows, int Vectors, int PanelRows, int PanelVectors>
 __attribute__((noinline)) void multiplyTile(int64_t depth, const float *a, const float *b,
                                             float beta, float *c, int64_t stride) {
   typename Vec::Type sums[Rows][Vectors];
-#pragma clang loop unroll(full)
+  MINIGPTC_UNROLL
   for (int i = 0; i < Rows; ++i) {
     // The rows of C are far apart: they are called for before they are needed.
-#pragma clang loop unroll(full)
+    MINIGPTC_UNROLL
     for (int v = 0; v < Vectors; ++v) {
       __builtin_prefetch(c + i * stride + v * Vec::width, 1);
       sums[i][v] = Vec::zero();
     }
   }
-#pragma clang loop unroll_count(2)
+  MINIGPTC_UNROLL_TWICE
   for (int64_t k = 0; k < depth; ++k) {
     typename Vec::Type columns[Vectors];
-#pragma clang loop unroll(full)
+    MINIGPTC_UNROLL
     for (int v = 0; v < Vectors; ++v)
       columns[v] = Vec::load(b + v * Vec::width);
-#pragma clang loop unroll(full)
+    MINIGPTC_UNROLL
     for (int i = 0; i < Rows; ++i) {
       typename Vec::Type element = Vec::broadcast(a + i);
-#pragma clang loop unroll(full)
+      MINIGPTC_UNROLL
       for (int v = 0; v < Vectors; ++v)
         sums[i][v] = Vec::fma(element, columns[v], sums[i][v]);
     }
@@ -74,13 +82,13 @@ __attribute__((noinline)) void multiplyTile(int64_t depth, const float *a, const
     b += PanelVectors * Vec::width;
   }
   typename Vec::Type factor = Vec::broadcast(&beta);
-#pragma clang loop unroll(full)
+  MINIGPTC_UNROLL
   for (int i = 0; i < Rows; ++i)
-#pragma clang loop unroll(full)
-    for (int v = 0; v < Vectors; ++v) {
-      float *place = c + i * stride + v * Vec::width;
-      Vec::store(place, beta == 0 ? sums[i][v] : Vec::fma(factor, Vec::load(place), sums[i][v]));
-    }
+    MINIGPTC_UNROLL
+  for (int v = 0; v < Vectors; ++v) {
+    float *place = c + i * stride + v * Vec::width;
+    Vec::store(place, beta == 0 ? sums[i][v] : Vec::fma(factor, Vec::load(place), sums[i][v]));
+  }
 }
 
 using Tile = void (*)(int64_t depth, const float *a, const float *b, float beta, float *c,
@@ -176,13 +184,13 @@ private:
   static MINIGPTC_INLINE void addRows(int64_t width, const float *a, int64_t aStride,
                                       const float *b, int64_t depthStride, float *sums) {
     typename Vec::Type elements[Count];
-#pragma clang loop unroll(full)
+    MINIGPTC_UNROLL
     for (int64_t r = 0; r < Count; ++r)
       elements[r] = Vec::broadcast(a + r * aStride);
     int64_t l = 0;
     for (; l + Vec::width <= width; l += Vec::width) {
       typename Vec::Type sum = Vec::load(sums + l);
-#pragma clang loop unroll(full)
+      MINIGPTC_UNROLL
       for (int64_t r = 0; r < Count; ++r)
         sum = Vec::fma(elements[r], Vec::load(b + r * depthStride + l), sum);
       Vec::store(sums + l, sum);
@@ -241,7 +249,7 @@ private:
   static void copyPanel(const float *source, int64_t depthStride, int64_t depth, float *panel) {
     constexpr int64_t whole = Width / Vec::width * Vec::width, rest = Width - whole;
     for (int64_t k = 0; k < depth; ++k, source += depthStride, panel += Width) {
-#pragma clang loop unroll(full)
+      MINIGPTC_UNROLL
       for (int64_t l = 0; l < whole; l += Vec::width)
         Vec::store(panel + l, Vec::load(source + l));
       if constexpr (rest != 0)
@@ -256,7 +264,7 @@ private:
     constexpr int64_t whole = Width / Vec::width * Vec::width, rest = Width - whole;
     int64_t k = 0;
     for (; k + Vec::width <= depth; k += Vec::width) {
-#pragma clang loop unroll(full)
+      MINIGPTC_UNROLL
       for (int64_t l = 0; l < whole; l += Vec::width)
         transposeBlock<Vec::width, Width>(source + l * laneStride + k, laneStride,
                                           panel + k * Width + l);
@@ -271,11 +279,11 @@ private:
   static MINIGPTC_INLINE void transposeBlock(const float *source, int64_t laneStride,
                                              float *panel) {
     typename Vec::Type rows[Vec::width];
-#pragma clang loop unroll(full)
+    MINIGPTC_UNROLL
     for (int64_t l = 0; l < Vec::width; ++l)
       rows[l] = l < Lanes ? Vec::load(source + l * laneStride) : Vec::zero();
     Vec::transpose(rows);
-#pragma clang loop unroll(full)
+    MINIGPTC_UNROLL
     for (int64_t k = 0; k < Vec::width; ++k)
       Vec::template storeFirst<Lanes>(panel + k * Width, rows[k]);
   }
