@@ -48,12 +48,20 @@ optim::Optimizer makeOptimizer(const RunConfig &config) {
   return optim::chain(parts);
 }
 
+DType computeType(const std::string &precision) {
+  if (precision == "f32")
+    return f32;
+  if (precision == "bf16")
+    return bf16;
+  throw std::invalid_argument("training.precision: '" + precision + "' is neither f32 nor bf16");
+}
+
 /// The functions of a model's program.
 class Builder {
 public:
   Builder(const RunConfig &config, const LanguageModel &model)
       : config(config), model(model), optimizer(makeOptimizer(config)),
-        ignore(config.data.ignoreIndex) {}
+        ignore(config.data.ignoreIndex), dtype(computeType(config.training.precision)) {}
 
   std::vector<Entry> entries(const ProgramOptions &options) const {
     SpecTree state = evalShape([this](Key key) { return init(key); }, {{"key", keySpec()}});
@@ -65,12 +73,15 @@ public:
     }
     if (options.evaluation)
       result.push_back(evaluation(state["params"]));
+    // Generation takes parameters that were rounded before.
+    SpecTree rounded =
+        evalShape([this](Tree params) { return computed(params); }, {{"params", state["params"]}});
     if (options.logits)
-      result.push_back(logits(state["params"]));
+      result.push_back(logits(rounded));
     if (options.decoding) {
       int64_t piece = std::min(config.model.contextLength, kPrefillTokens);
-      result.push_back(next("prefill", state["params"], piece));
-      result.push_back(next("decode", state["params"], 1));
+      result.push_back(next("prefill", rounded, piece));
+      result.push_back(next("decode", rounded, 1));
     }
     if (options.gradients)
       result.push_back(
@@ -84,11 +95,19 @@ private:
     return Tree{{"params", params}, {"optimizer", optimizer.init(params)}};
   }
 
+  /// The parameters that the model computes with, from those that are trained: with
+  /// bf16, matrices are rounded once, and the vectors of norms stay as they are.
+  Tree computed(const Tree &params) const {
+    return params.map([this](const Value &param) {
+      return param.rank() >= 2 && param.dtype() != dtype ? convert(param, dtype) : param;
+    });
+  }
+
   /// The mean over the positions that count, and their number.
   std::pair<Value, Value> meanLoss(const Tree &params, const Tree &batch,
                                    const nn::ApplyOptions &options = {}) const {
     Value targets = batch["y"];
-    Value total = model.lossSum(params, batch["x"], targets, ignore, options);
+    Value total = model.lossSum(computed(params), batch["x"], targets, ignore, options);
     if (!ignore) {
       Value count = full({}, TensorType{f32, targets.shape()}.numElements(), f32);
       return {total / count, count};
@@ -183,7 +202,7 @@ private:
       nn::CachedOutput out = model.nextLogits(params, cache, ids, position, last);
       return Tree{{"cache", out.cache}, {"logits", out.value}};
     };
-    SpecTree cache = evalShape([&] { return model.initCache(1, m.contextLength); }, {});
+    SpecTree cache = evalShape([&] { return model.initCache(1, m.contextLength, dtype); }, {});
     std::vector<Argument> arguments{{"params", params},
                                     {"cache", cache},
                                     {"tokens", TensorSpec(i32, {1, tokens})},
@@ -206,6 +225,7 @@ private:
   const LanguageModel &model;
   optim::Optimizer optimizer;
   std::optional<int64_t> ignore;
+  DType dtype; ///< of products and activations
 };
 
 runtime::ProgramMetadata metadataOf(const RunConfig &config, const LanguageModel &model,

@@ -8,6 +8,12 @@ using namespace minigptc;
 using namespace minigptc::nn;
 
 namespace {
+/// A parameter in the element type of what it is applied to: models compute in the type
+/// of their input, whatever their parameters are kept in.
+Value as(const Value &x, const Value &parameter) {
+  return parameter.dtype() == x.dtype() ? parameter : convert(parameter, x.dtype());
+}
+
 int64_t product(const Shape &shape) {
   return std::accumulate(shape.begin(), shape.end(), int64_t(1), std::multiplies<>());
 }
@@ -29,8 +35,8 @@ Value Linear::forward(Value x) const {
     dims.lhsContract.push_back(x.rank() - int64_t(in_.size() - i));
     dims.rhsContract.push_back(int64_t(i));
   }
-  Value y = dotGeneral(x, Module::param(options_.kernelName.c_str()), dims);
-  return options_.bias ? y + Module::param("bias") : y;
+  Value y = dotGeneral(x, as(x, Module::param(options_.kernelName.c_str())), dims);
+  return options_.bias ? y + as(y, Module::param("bias")) : y;
 }
 
 Value Linear::crossEntropy(const Operand &x, const Operand &targets,
@@ -38,8 +44,9 @@ Value Linear::crossEntropy(const Operand &x, const Operand &targets,
   return invoke("linear_cross_entropy", x, [&](Value value) {
     LinearCrossEntropyOptions options{.bias = {}, .ignoreIndex = ignoreIndex};
     if (options_.bias)
-      options.bias = Module::param("bias");
-    return linearCrossEntropy(value, Module::param(options_.kernelName.c_str()), targets, options);
+      options.bias = as(value, Module::param("bias"));
+    Value weight = as(value, Module::param(options_.kernelName.c_str()));
+    return linearCrossEntropy(value, weight, targets, options);
   });
 }
 
@@ -51,14 +58,14 @@ Value Embedding::forward(Value ids) const { return embedding(Module::param("weig
 
 Value Embedding::attend(const Operand &x) const {
   return invoke("tied_head", x, [this](Value value) {
-    return dotGeneral(value, Module::param("weight"), {{}, {}, {value.rank() - 1}, {1}});
+    return dotGeneral(value, as(value, Module::param("weight")), {{}, {}, {value.rank() - 1}, {1}});
   });
 }
 
 Value Embedding::crossEntropy(const Operand &x, const Operand &targets,
                               std::optional<int64_t> ignoreIndex) const {
   return invoke("tied_cross_entropy", x, [&](Value value) {
-    return linearCrossEntropy(value, Module::param("weight"), targets,
+    return linearCrossEntropy(value, as(value, Module::param("weight")), targets,
                               {.bias = {}, .ignoreIndex = ignoreIndex, .transposed = true});
   });
 }

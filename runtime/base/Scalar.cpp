@@ -9,6 +9,12 @@ namespace minigptc::runtime {
 
 float bf16ToFloat(uint16_t bits) { return std::bit_cast<float>(uint32_t(bits) << 16); }
 
+uint16_t floatToBf16(float value) {
+  uint32_t bits = std::bit_cast<uint32_t>(value);
+  uint32_t rounded = bits + 0x7fff + (bits >> 16 & 1);
+  return uint16_t((std::isnan(value) ? bits | 0x400000 : rounded) >> 16);
+}
+
 float f16ToFloat(uint16_t bits) {
   int exponent = bits >> 10 & 31, mantissa = bits & 1023;
   float magnitude;

@@ -14,6 +14,8 @@
 namespace minigptc::runtime {
 
 float bf16ToFloat(uint16_t bits);
+/// To nearest, ties to even; NaN stays NaN.
+uint16_t floatToBf16(float value);
 float f16ToFloat(uint16_t bits);
 
 bool isFloat(DType dtype);

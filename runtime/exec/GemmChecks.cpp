@@ -65,7 +65,7 @@ StatusOr<uint64_t> readOperand(const char *name, const GemmProblem &problem, int
   for (const Walk &walk : all)
     if (walk.stride < 0)
       return invalidArtifact(std::string(name) + " has a negative stride");
-  std::optional<uint64_t> bytes = reach(all, sizeOf(problem.dtype));
+  std::optional<uint64_t> bytes = reach(all, sizeOf(problem.typeOf(layout)));
   if (!bytes)
     return invalidArtifact(std::string(name) + " reaches too far");
   bool isOutput = &layout == &problem.out;
@@ -78,6 +78,13 @@ Status readSizes(const fb::Gemm &gemm, GemmProblem &problem) {
   if (gemm.element() != fb::ElementType::f32 && gemm.element() != fb::ElementType::f64)
     return invalidArtifact("a product of matrices that are neither f32 nor f64");
   problem.dtype = DType(gemm.element());
+  problem.lhs.bf16 = gemm.lhs_bf16();
+  problem.rhs.bf16 = gemm.rhs_bf16();
+  problem.out.bf16 = gemm.out_bf16();
+  if ((problem.lhs.bf16 || problem.rhs.bf16 || problem.out.bf16) && problem.dtype != DType::f32)
+    return invalidArtifact("a product of bf16 matrices that is not computed in f32");
+  if (problem.out.bf16 && gemm.beta() != 0)
+    return invalidArtifact("a product that is added to a bf16 matrix");
   problem.m = gemm.m();
   problem.n = gemm.n();
   problem.k = gemm.k();

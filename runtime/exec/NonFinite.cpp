@@ -26,6 +26,7 @@ NonFiniteFinder::Kind NonFiniteFinder::worstOfGemm(const GemmProblem &p, const s
   for (int64_t size : p.batch)
     members *= size;
   Kind kind = Kind::finite;
+  DType type = p.typeOf(p.out);
   for (int64_t member = 0; member < members; ++member) {
     int64_t offset = 0, rest = member;
     for (size_t d = p.batch.size(); d-- > 0; rest /= p.batch[d])
@@ -33,7 +34,7 @@ NonFiniteFinder::Kind NonFiniteFinder::worstOfGemm(const GemmProblem &p, const s
     for (int64_t row = 0; row < p.m; ++row)
       for (int64_t column = 0; column < p.n; ++column) {
         int64_t at = offset + row * p.out.rowStride + column * p.out.columnStride;
-        kind = std::max(kind, worst(p.dtype, data + at * sizeOf(p.dtype), 1));
+        kind = std::max(kind, worst(type, data + at * sizeOf(type), 1));
       }
   }
   return kind;

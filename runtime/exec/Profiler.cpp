@@ -20,11 +20,12 @@ std::string list(const std::vector<TensorType> &types) {
 
 /// "64 x f32[128,256] x f32[256,64] -> f32[128,64], rhs transposed, added": a batch of 64.
 std::string shapesOf(const GemmProblem &p, int64_t members) {
-  auto matrix = [&](int64_t rows, int64_t columns) {
-    return TensorType{p.dtype, {rows, columns}}.toString();
+  auto matrix = [&](const MatrixLayout &layout, int64_t rows, int64_t columns) {
+    return TensorType{p.typeOf(layout), {rows, columns}}.toString();
   };
   std::string text = members == 1 ? "" : std::to_string(members) + " x ";
-  text += matrix(p.m, p.k) + " x " + matrix(p.k, p.n) + " -> " + matrix(p.m, p.n);
+  text +=
+      matrix(p.lhs, p.m, p.k) + " x " + matrix(p.rhs, p.k, p.n) + " -> " + matrix(p.out, p.m, p.n);
   for (auto [layout, name] : {std::pair(&p.lhs, "lhs"), std::pair(&p.rhs, "rhs")})
     if (layout->columnStride > layout->rowStride)
       text += std::string(", ") + name + " transposed";

@@ -20,11 +20,15 @@ namespace minigptc::runtime {
 struct MatrixLayout {
   int64_t rowStride = 0, columnStride = 1;
   std::vector<int64_t> batchStrides; ///< one for each batch dimension
+  /// bf16 in memory, in a product of f32: widened where it is read, rounded where the
+  /// whole sum is written.
+  bool bf16 = false;
 };
 
 /// Invariants (checked where artifacts are loaded): f32 or f64; sizes and strides not
 /// negative; each operand row- or column-major-like: of its two strides, one steps over
-/// all that the other reaches; no two elements of C at one place.
+/// all that the other reaches; no two elements of C at one place; bf16 only with f32, and
+/// a C of bf16 only with a beta of 0.
 struct GemmProblem {
   DType dtype = DType::f32;
   int64_t m = 0, n = 0, k = 0;
@@ -33,6 +37,9 @@ struct GemmProblem {
   double beta = 0;
   /// By the vendor's library, as a yardstick, even where the driver has something faster.
   bool reference = false;
+
+  /// The element type of an operand in memory.
+  DType typeOf(const MatrixLayout &layout) const { return layout.bf16 ? DType::bf16 : dtype; }
 };
 
 } // namespace minigptc::runtime

@@ -107,13 +107,15 @@ StatusOr<Evaluator::Sum> Evaluator::tail(const TokenSource &source, int64_t begi
   MINIGPTC_RETURN_IF_ERROR(source.read(begin, tokens));
   Array window(TensorType{DType::i32, {1, context_}});
   std::copy(tokens.begin(), tokens.end() - 1, window.span<int32_t>().begin());
-  values_["tokens"] = window;
+  ArrayMap values = values_;
+  MINIGPTC_RETURN_IF_ERROR(roundInputs(**entry, values));
+  values["tokens"] = window;
   Sum sum;
   for (int64_t i = 0; i < count; ++i) {
     if (ignoreIndex_ == tokens[size_t(i) + 1])
       continue;
-    values_["position"] = Array::scalar<int32_t>(int32_t(i));
-    StatusOr<std::vector<Array>> inputs = bindInputs(**entry, values_);
+    values["position"] = Array::scalar<int32_t>(int32_t(i));
+    StatusOr<std::vector<Array>> inputs = bindInputs(**entry, values);
     if (!inputs)
       return inputs.status();
     StatusOr<std::vector<Array>> outputs = program_->run("logits", *std::move(inputs));

@@ -16,20 +16,17 @@ struct BoundEntry {
   int tokens = -1, position = -1, last = -1, logits = -1;
 
   static StatusOr<BoundEntry> bind(TrainingProgram &program, std::string_view name,
-                                   const NamedArrays &parameters);
+                                   ArrayMap values);
   int64_t numTokens() const { return info->inputs[size_t(tokens)].type.shape[1]; }
 };
 
 StatusOr<BoundEntry> BoundEntry::bind(TrainingProgram &program, std::string_view name,
-                                      const NamedArrays &parameters) {
+                                      ArrayMap values) {
   StatusOr<const EntryInfo *> info = requireEntry(program, name, "generate text");
   if (!info)
     return info.status();
   BoundEntry entry;
   entry.info = *info;
-  ArrayMap values;
-  for (const auto &[path, array] : parameters)
-    values["params." + path] = array;
   for (const ParameterInfo &input : entry.info->inputs) // What a run fills in.
     if (!input.name.starts_with("params.")) {
       Array zeros(input.type);
@@ -99,7 +96,7 @@ struct CachePart {
 class CachedLogits : public NextLogits {
 public:
   static StatusOr<std::unique_ptr<NextLogits>> create(TrainingProgram &program,
-                                                      const NamedArrays &parameters);
+                                                      const ArrayMap &parameters);
   int64_t window() const override { return window_; }
   StatusOr<Array> after(std::span<const int32_t> tokens) override;
 
@@ -117,7 +114,7 @@ private:
 };
 
 StatusOr<std::unique_ptr<NextLogits>> CachedLogits::create(TrainingProgram &program,
-                                                           const NamedArrays &parameters) {
+                                                           const ArrayMap &parameters) {
   std::unique_ptr<CachedLogits> logits(new CachedLogits(program));
   for (auto [name, entry] :
        {std::pair("prefill", &logits->prefill_), std::pair("decode", &logits->decode_)}) {
@@ -202,9 +199,18 @@ StatusOr<Array> CachedLogits::after(std::span<const int32_t> tokens) {
 
 StatusOr<std::unique_ptr<NextLogits>> NextLogits::create(TrainingProgram &program,
                                                          const NamedArrays &parameters) {
-  if (program.entry("prefill") && program.entry("decode"))
-    return CachedLogits::create(program, parameters);
-  StatusOr<BoundEntry> entry = BoundEntry::bind(program, "logits", parameters);
+  bool cached = program.entry("prefill") && program.entry("decode");
+  StatusOr<const EntryInfo *> info =
+      requireEntry(program, cached ? "decode" : "logits", "generate text");
+  if (!info)
+    return info.status();
+  ArrayMap values;
+  for (const auto &[path, array] : parameters)
+    values["params." + path] = array;
+  MINIGPTC_RETURN_IF_ERROR(roundInputs(**info, values));
+  if (cached)
+    return CachedLogits::create(program, values);
+  StatusOr<BoundEntry> entry = BoundEntry::bind(program, "logits", std::move(values));
   if (!entry)
     return entry.status();
   return std::unique_ptr<NextLogits>(new WindowLogits(program, std::move(*entry)));

@@ -1,5 +1,8 @@
 #include "runtime/train/TrainingProgram.h"
 
+#include "runtime/base/Scalar.h"
+
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 namespace minigptc::runtime {
@@ -72,6 +75,22 @@ StatusOr<ProgramMetadata> ProgramMetadata::fromJson(const std::string &text) {
   if (json.contains("model_flops_per_step") && json["model_flops_per_step"].is_number())
     metadata.modelFlopsPerStep = json["model_flops_per_step"].get<double>();
   return metadata;
+}
+
+Status roundInputs(const EntryInfo &entry, ArrayMap &values) {
+  for (const ParameterInfo &input : entry.inputs) {
+    auto found = values.find(input.name);
+    if (input.type.dtype != DType::bf16 || found == values.end() ||
+        found->second.dtype() != DType::f32)
+      continue;
+    const Array &wide = found->second;
+    Array rounded = Array::uninitialized({DType::bf16, wide.shape()});
+    if (!rounded.valid())
+      return Status(StatusCode::resourceExhausted, "no memory for '" + input.name + "' as bf16");
+    std::ranges::transform(wide.span<float>(), rounded.span<uint16_t>().begin(), floatToBf16);
+    found->second = std::move(rounded);
+  }
+  return {};
 }
 
 StatusOr<std::vector<Array>> bindInputs(const EntryInfo &entry, const ArrayMap &values) {

@@ -65,6 +65,10 @@ public:
 /// Arrays by path.
 using ArrayMap = std::map<std::string, Array, std::less<>>;
 
+/// Rounds f32 values to bf16 where the entry takes bf16: parameters of a program that
+/// computes in bf16, from a checkpoint or a weight file. The others are left.
+Status roundInputs(const EntryInfo &entry, ArrayMap &values);
+
 /// The inputs of an entry in its order, taken out of `values`; surplus values are
 /// left. Fails if one is missing or of another type.
 StatusOr<std::vector<Array>> bindInputs(const EntryInfo &entry, const ArrayMap &values);

@@ -95,6 +95,36 @@ TEST_CASE("with a cache, logits are those of the whole window") {
   }
 }
 
+TEST_CASE("in bf16, a cache of bf16 gives the logits of the whole window") {
+  for (const char *type : {"transformer_lm", "minigpt"}) {
+    INFO(type);
+    runtime::RunConfig config = small(type, 40);
+    config.training.precision = "bf16";
+    runtime::NamedArrays parameters = parametersOf(config); // f32: rounded for the program
+    runtime::Session wholeSession = compiled(config, false), session = compiled(config, true);
+    const runtime::EntryInfo *decode = session.entry("decode");
+    REQUIRE(decode);
+    for (const runtime::ParameterInfo &input : decode->inputs)
+      if (input.name.starts_with("cache.") ||
+          (input.name.starts_with("params.") && input.type.shape.size() > 1))
+        CHECK(input.type.dtype == bf16);
+    runtime::SessionProgram wholeProgram(wholeSession), program(session);
+    auto whole = NextLogits::create(wholeProgram, parameters);
+    auto cached = NextLogits::create(program, parameters);
+    REQUIRE((whole.ok() && cached.ok()));
+    std::vector<int32_t> tokens = someTokens(40);
+    for (size_t count : {1, 2, 3, 20, 21, 40}) {
+      auto window = std::span(tokens).first(count);
+      auto expected = (*whole)->after(window), given = (*cached)->after(window);
+      REQUIRE((expected.ok() && given.ok()));
+      float largest = 0;
+      for (float logit : expected->span<float>())
+        largest = std::max(largest, std::abs(logit));
+      CHECK(largestDifference(*expected, *given) < 0.03f * largest);
+    }
+  }
+}
+
 TEST_CASE("with a cache, the same text is generated, past the context too") {
   for (const char *type : {"transformer_lm", "minigpt"}) {
     runtime::RunConfig config = small(type, 12);

@@ -1,5 +1,6 @@
 #include "runtime/drivers/host/HostGemm.h"
 #include "runtime/base/Cpu.h"
+#include "runtime/base/Scalar.h"
 #include "runtime/drivers/host/BlisSetup.h"
 
 #include <algorithm>
@@ -246,4 +247,61 @@ TEST_CASE("a processor that BLIS is older than runs no reference kernels") {
   const std::vector<std::string> &features = hostCpuFeatures();
   if (std::find(features.begin(), features.end(), "avx2") != features.end())
     CHECK(std::string(blisKernels()) != "generic");
+}
+
+TEST_CASE("bf16 operands and results: the bits of the f32 product, rounded once") {
+  auto halves = [](size_t count, unsigned seed) {
+    std::vector<uint16_t> bits;
+    for (float value : randomValues<float>(count, seed))
+      bits.push_back(floatToBf16(value));
+    return bits;
+  };
+  auto widened = [](const std::vector<uint16_t> &bits) {
+    std::vector<float> values;
+    for (uint16_t b : bits)
+      values.push_back(bf16ToFloat(b));
+    return values;
+  };
+  const Layout layouts[] = {{"NN", false, false, false},
+                            {"NT", false, true, false},
+                            {"TN", true, false, false},
+                            {"TT to T", true, true, true}};
+  for (auto [m, n, k] : {std::array<int64_t, 3>{1, 1, 0},
+                         {1, 300, 600},
+                         {37, 29, 257},
+                         {40, 65, 256},
+                         {300, 130, 700},
+                         {90, 300, 530}})
+    for (const Layout &layout : layouts)
+      for (int64_t batch : {1, 3})
+        for (const GemmKernels *kernels : allKernels()) {
+          INFO(m << " x " << n << " x " << k << ", " << layout.name << ", "
+                 << (kernels ? kernels->name : "BLIS"));
+          GemmProblem p = problemOf(m, n, k, layout, batch);
+          auto a = halves(size_t(batch * m * k), 1), b = halves(size_t(k * n), 2);
+          auto wideA = widened(a), wideB = widened(b);
+          std::vector<float> wide(size_t(batch * m * n));
+          ThreadPool alone(1), three(3);
+          REQUIRE(HostGemm(alone, kernels).run(p, wideA.data(), wideB.data(), wide.data()).ok());
+          std::vector<uint16_t> expected;
+          for (float value : wide)
+            expected.push_back(floatToBf16(value));
+
+          p.lhs.bf16 = p.rhs.bf16 = true;
+          for (ThreadPool *pool : {&alone, &three}) {
+            HostGemm gemm(*pool, kernels);
+            std::vector<float> sums(wide.size());
+            p.out.bf16 = false;
+            REQUIRE(gemm.run(p, a.data(), b.data(), sums.data()).ok());
+            CHECK(std::memcmp(sums.data(), wide.data(), wide.size() * sizeof(float)) == 0);
+            std::vector<uint16_t> out(wide.size(), 0x7fff);
+            p.out.bf16 = true;
+            REQUIRE(gemm.run(p, a.data(), b.data(), out.data()).ok());
+            CHECK(out == expected);
+          }
+          p.rhs.bf16 = false; // of one operand only
+          std::vector<uint16_t> mixed(wide.size());
+          REQUIRE(HostGemm(three, kernels).run(p, a.data(), wideB.data(), mixed.data()).ok());
+          CHECK(mixed == expected);
+        }
 }

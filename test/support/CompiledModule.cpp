@@ -28,6 +28,8 @@ static DType dtypeOfElement(Type element) {
     return DType::f64;
   if (element.isF32())
     return DType::f32;
+  if (element.isBF16())
+    return DType::bf16;
   if (element.isInteger(1))
     return DType::i1;
   if (element.isInteger(64))

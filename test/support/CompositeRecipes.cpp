@@ -78,7 +78,7 @@ static AttentionParts attentionParts(ProgramGenerator &g) {
   if (g.chance(0.3))
     parts.offset = g.integers(g.tensor({}, g.i32()), 0, 3).value;
   parts.resultType = g.tensor({b, s, h, e}, element);
-  parts.statisticsType = g.tensor({b, h, s}, element);
+  parts.statisticsType = g.tensor({b, h, s}, graph::getAccumulatorType(element));
   return parts;
 }
 
@@ -124,8 +124,8 @@ static void crossEntropy(ProgramGenerator &g) {
   PoolValue targets =
       g.integers(g.tensor(positions, g.i32()), ignore ? -1 : 0, x.shape().back() - 1);
   g.add(graph::SoftmaxCrossEntropyOp::create(
-            g.builder, g.loc, g.tensor(positions, g.floatType()), x.value, targets.value,
-            ignore ? g.builder.getI64IntegerAttr(-1) : IntegerAttr()),
+            g.builder, g.loc, g.tensor(positions, graph::getAccumulatorType(g.floatType())),
+            x.value, targets.value, ignore ? g.builder.getI64IntegerAttr(-1) : IntegerAttr()),
         x.bound + 4);
 }
 
@@ -143,7 +143,8 @@ static void linearCrossEntropy(ProgramGenerator &g) {
                                                  : g.tensor({width, classes}, element)));
   PoolValue targets = g.integers(g.tensor(positions, g.i32()), ignore ? -1 : 0, classes - 1);
   Value bias = g.chance(0.4) ? g.small(g.obtain(g.tensor({classes}, element))).value : Value();
-  SmallVector<Type> types{g.tensor({}, element), hidden.type(), weight.type()};
+  SmallVector<Type> types{g.tensor({}, graph::getAccumulatorType(element)), hidden.type(),
+                          weight.type()};
   if (bias)
     types.push_back(bias.getType());
   auto op = graph::LinearCrossEntropyOp::create(

@@ -9,6 +9,8 @@ using namespace minigptc::test;
 
 static Type parseFloatType(MLIRContext *context, StringRef name) {
   Builder builder(context);
+  if (name == "bf16")
+    return builder.getBF16Type();
   return name == "f64" ? Type(builder.getF64Type()) : Type(builder.getF32Type());
 }
 

@@ -55,7 +55,7 @@ static std::map<std::string, ConfigRule> makeRules() {
       {"training.perf_warmup_steps", range(0)},
       {"training.gradient_clip", range(0)},
       {"training.seed", range(0)},
-      {"training.precision", onlyDefault("this build trains in f32")},
+      {"training.precision", words({"f32", "bf16"})},
       {"training.micro_batches", onlyDefault("this build takes a batch whole; set it to 1")},
       {"training.schedule", onlyDefault("this build has no pipeline stages")},
       {"training.on_nonfinite", words({"stop", "skip"})},

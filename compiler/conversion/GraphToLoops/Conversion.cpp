@@ -1,5 +1,5 @@
 //===- Conversion.cpp - kernels of changes of the element type ------------===//
-#include "compiler/conversion/GraphToLoops/Scalars.h"
+#include "compiler/conversion/GraphToLoops/BFloat16.h"
 
 using namespace mlir;
 using namespace minigptc::graph;
@@ -40,11 +40,7 @@ Value fromFloat(Scalars &s, Value x, Type type, bool toUnsigned) {
   unsigned from = x.getType().getIntOrFloatBitWidth(), to = type.getIntOrFloatBitWidth();
   if (to > from)
     return s.create<arith::ExtFOp>(type, x);
-  if (to < from)
-    return s.create<arith::TruncFOp>(type, x);
-  // bf16 and f16: neither holds the other.
-  Value wide = s.create<arith::ExtFOp>(s.builder.getF32Type(), x);
-  return s.create<arith::TruncFOp>(type, wide);
+  return to < from ? s.create<arith::TruncFOp>(type, x) : x;
 }
 
 Value fromInt(Scalars &s, Value x, Type type, bool fromUnsigned) {
@@ -66,6 +62,10 @@ Value emitConvert(ConvertOp op, Scalars s, ValueRange indices, Load load) {
     return x;
   if (to.isInteger(1))
     return toBool(s, x);
+  if (to.isBF16() && x.getType().isF64())
+    return narrowForBFloat16(s, x);
+  if (to.isBF16() && isa<IntegerType>(from))
+    return integerForBFloat16(s, x, isUnsigned(from));
   if (isa<FloatType>(from))
     return fromFloat(s, x, type, isUnsigned(to));
   return fromInt(s, x, type, isUnsigned(from));

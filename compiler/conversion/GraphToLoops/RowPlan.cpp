@@ -94,6 +94,10 @@ bool RowPlanner::chooseSpace() {
 
 bool RowPlanner::addColumnOutput(unsigned number, Value output) {
   auto op = output.getDefiningOp<ReductionKernelOp>();
+  // Sums are kept where they go, so only if they go as wide as they are kept.
+  Type type = cast<RankedTensorType>(output.getType()).getElementType();
+  if (isa<FloatType>(type) && type != getAccumulatorType(type))
+    return false;
   if (!op || !reducesOnly(op, 2) || !isFull(op->getOperand(0)) || !output.hasOneUse())
     return false;
   ArrayRef<int64_t> shape = shapeOf(op->getOperand(0));

@@ -6,6 +6,8 @@ using namespace mlir;
 using namespace minigptc::graph::kernel;
 
 Type minigptc::graph::kernel::getScalarType(Type elementType) {
+  if (elementType.isBF16())
+    return Float32Type::get(elementType.getContext());
   auto integer = dyn_cast<IntegerType>(elementType);
   return integer ? IntegerType::get(integer.getContext(), integer.getWidth()) : elementType;
 }

@@ -14,7 +14,7 @@ namespace minigptc::graph::kernel {
 
 using Load = llvm::function_ref<mlir::Value(unsigned, mlir::ValueRange)>;
 
-/// The scalar that stands for an element: `ui32` becomes `i32`.
+/// The scalar that stands for an element: `ui32` becomes `i32`, bf16 an f32 (BFloat16.h).
 mlir::Type getScalarType(mlir::Type elementType);
 mlir::Type getElementType(mlir::Value tensor);
 bool isUnsigned(mlir::Type elementType);

@@ -11,7 +11,7 @@ Value scalarConstant(Scalars &s, Attribute value) {
   if (auto integer = dyn_cast<IntegerAttr>(value))
     return s.integer(getScalarType(integer.getType()), integer.getValue());
   auto real = cast<FloatAttr>(value);
-  return arith::ConstantOp::create(s.builder, s.loc, real.getType(), real);
+  return s.real(getScalarType(real.getType()), real.getValueAsDouble());
 }
 
 /// Splats become scalar constants. Other contents are looked up by a chain of

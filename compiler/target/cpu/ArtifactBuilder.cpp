@@ -157,9 +157,13 @@ uint32_t ArtifactBuilder::addLoop(exec::CallOp call, exec::BlockOp callee) {
 }
 
 uint32_t ArtifactBuilder::gemmNumber(exec::GemmOp op) {
-  Type element = cast<ShapedType>(op.getOut().getType()).getElementType();
+  auto elementOf = [](Value matrix) { return cast<ShapedType>(matrix.getType()).getElementType(); };
+  Type lhsType = elementOf(op.getLhs()), rhsType = elementOf(op.getRhs());
+  Type outType = elementOf(op.getOut());
+  Type element = graph::getAccumulatorType(outType);
   Attribute key =
-      ArrayAttr::get(op.getContext(), {op->getPropertiesAsAttribute(), TypeAttr::get(element)});
+      ArrayAttr::get(op.getContext(), {op->getPropertiesAsAttribute(), TypeAttr::get(lhsType),
+                                       TypeAttr::get(rhsType), TypeAttr::get(outType)});
   auto [entry, isNew] = gemmNumbers.try_emplace(key, gemms.size());
   if (!isNew)
     return entry->second;
@@ -173,7 +177,8 @@ uint32_t ArtifactBuilder::gemmNumber(exec::GemmOp op) {
   auto outBatch = longs(op.getOutBatchStrides());
   gemms.push_back(fb::CreateGemm(builder, toElementType(element), op.getM(), op.getN(), op.getK(),
                                  batch, lhs, rhs, out, lhsBatch, rhsBatch, outBatch,
-                                 op.getBeta().convertToDouble()));
+                                 op.getBeta().convertToDouble(), lhsType.isBF16(), rhsType.isBF16(),
+                                 outType.isBF16()));
   return gemms.size() - 1;
 }
 

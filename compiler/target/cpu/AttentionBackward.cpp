@@ -72,9 +72,9 @@ void AttentionEmitter::packBlock(Head head, Value first, Value count, Value padd
   Rows cotangent = queryRows(buffers.cotangent, head, problem.valueWidth);
   Rows result = queryRows(buffers.result, head, problem.valueWidth);
   Rows packed{at(layout.cotangent), layout.valueWidth};
-  pack({row(query, first), query.stride}, count, problem.width, {at(layout.query), layout.width},
-       paddedCount, problem.scale);
-  pack({row(cotangent, first), cotangent.stride}, count, problem.valueWidth, packed, paddedCount);
+  pack(tail(query, first), count, problem.width, {at(layout.query), layout.width}, paddedCount,
+       problem.scale);
+  pack(tail(cotangent, first), count, problem.valueWidth, packed, paddedCount);
 
   int64_t shape[] = {problem.batch, problem.heads, problem.queries};
   Value logSumExps = code.at(buffers.logSumExp, s.linearise({head.batch, head.head, first}, shape));
@@ -85,8 +85,8 @@ void AttentionEmitter::packBlock(Head head, Value first, Value count, Value padd
     Value results = row(result, s.add(first, number)), cotangents = row(packed, number);
     int64_t rest = problem.valueWidth % code.lanes, whole = problem.valueWidth - rest;
     auto product = [&](Value place, Value sum, int64_t lanes) {
-      return code.fma(code.load(code.at(cotangents, place)),
-                      code.load(code.at(results, place), lanes), sum);
+      return code.fma(code.load(code.at(cotangents, place)), load(result, results, place, lanes),
+                      sum);
     };
     Value sum = code.splat(0.0);
     sum =
@@ -139,7 +139,7 @@ void AttentionEmitter::backwardStrip(Head head, Value first, Value strip) {
   Rows target = queryRows(buffers.queryGrad, head, problem.width);
   Value count =
       code.minimum(code.difference(s.index(problem.queries), query), s.index(layout.tile.rows));
-  unpack(queryGrad, count, problem.width, {row(target, query), target.stride},
+  unpack(queryGrad, count, problem.width, tail(target, query),
          [&](Value) { return code.splat(problem.scale); });
 }
 

@@ -43,8 +43,7 @@ void AttentionEmitter::forwardStrip(Head head, Value first, Value count) {
   const int64_t tileRows = layout.tile.rows;
   Rows query{at(layout.query), layout.width};
   Rows source = queryRows(buffers.query, head, problem.width);
-  pack({row(source, first), source.stride}, count, problem.width, query, s.index(tileRows),
-       problem.scale);
+  pack(tail(source, first), count, problem.width, query, s.index(tileRows), problem.scale);
 
   Range keys = stripKeys(first);
   code.loop(keys.begin, keys.end, layout.tile.vectors * code.lanes, [&](Value key) {
@@ -65,7 +64,7 @@ void AttentionEmitter::forwardStrip(Head head, Value first, Value count) {
   multiplyColumns(depth, {code.at(at(layout.scores), keys.begin), layout.stride, 1},
                   {values, layout.valueWidth}, layout.valueWidth, strip, /*accumulate=*/false);
   Rows target = queryRows(buffers.result, head, problem.valueWidth);
-  unpack(strip, count, problem.valueWidth, {row(target, first), target.stride}, [&](Value number) {
+  unpack(strip, count, problem.valueWidth, tail(target, first), [&](Value number) {
     return code.splat(code.loadScalar(code.at(at(layout.factors), number)));
   });
 }

@@ -28,7 +28,8 @@ namespace minigptc::cpu {
 
 /// Sizes and masks of an attention; see the description of `graph.attention`.
 struct AttentionProblem {
-  mlir::Type element;
+  mlir::Type element; ///< computed in, and of everything in scratch memory
+  bool bf16;          ///< tensors but the log-sum-exp are bf16, the element type is f32
   int64_t batch, queries, heads, width, keys, groups, valueWidth;
   double scale;
   graph::MaskKind kind;
@@ -88,6 +89,7 @@ private:
   struct Rows {
     Value pointer;
     int64_t stride;
+    bool bf16 = false;
   };
   /// What an item, or a head of it, is about.
   struct Head {
@@ -98,8 +100,23 @@ private:
   Rows queryRows(Value tensor, Head head, int64_t width);
   Rows keyRows(Value tensor, Head head, int64_t width);
   Value row(Rows rows, Value number) {
-    return code.at(rows.pointer, code.s.mul(number, rows.stride));
+    return place(rows, rows.pointer, code.s.mul(number, rows.stride));
   }
+  /// The rows from a number on.
+  Rows tail(Rows rows, Value first) { return {row(rows, first), rows.stride, rows.bf16}; }
+  /// Elements of such rows: widened where they are read, rounded where they are written.
+  Value place(const Rows &rows, Value pointer, Value position) {
+    return code.at(pointer, rows.bf16 ? code.builder.getI16Type() : code.element, position);
+  }
+  Value load(const Rows &rows, Value row, Value position, int64_t lanes) {
+    Value address = place(rows, row, position);
+    return rows.bf16 ? code.loadBFloat16(address, lanes) : code.load(address, lanes);
+  }
+  void store(const Rows &rows, Value vector, Value row, Value position, int64_t lanes) {
+    Value address = place(rows, row, position);
+    rows.bf16 ? code.storeBFloat16(vector, address, lanes) : code.store(vector, address, lanes);
+  }
+  Rows rowsOf(Value tensor, llvm::ArrayRef<Value> indices, llvm::ArrayRef<int64_t> shape);
 
   /// Every vector of a row: its place, and how many of its lanes count.
   void forEachVector(int64_t width, llvm::function_ref<void(Value, int64_t)> body);

@@ -11,7 +11,9 @@ using minigptc::graph::kernel::getShape;
 
 template <typename OpTy> static AttentionProblem describe(OpTy op) {
   ArrayRef<int64_t> q = getShape(op.getQuery()), k = getShape(op.getKey());
-  AttentionProblem problem{.element = op.getQuery().getType().getElementType(),
+  Type element = op.getQuery().getType().getElementType();
+  AttentionProblem problem{.element = graph::getAccumulatorType(element),
+                           .bf16 = element.isBF16(),
                            .batch = q[0],
                            .queries = q[1],
                            .heads = q[2],
@@ -75,7 +77,7 @@ struct Model : graph::WholeKernelOp::ExternalModel<Model<OpTy, pass>, OpTy> {
     AttentionProblem problem = describe(cast<OpTy>(op));
     bool isEmpty = problem.batch * problem.queries * problem.keys * problem.heads == 0 ||
                    problem.width * problem.valueWidth == 0;
-    return !isEmpty && (problem.element.isF32() || problem.element.isF64());
+    return !isEmpty && !cast<OpTy>(op).getQuery().getType().getElementType().isF16();
   }
 
   graph::WholeKernelPlan planWholeKernel(Operation *op) const {

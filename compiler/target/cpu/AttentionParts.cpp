@@ -20,18 +20,24 @@ AttentionEmitter::AttentionEmitter(OpBuilder &builder, Location loc,
                             builder.getI32Type());
 }
 
+/// Rows from some element of a tensor [batch, row, head, width] on.
+AttentionEmitter::Rows AttentionEmitter::rowsOf(Value tensor, ArrayRef<Value> indices,
+                                                ArrayRef<int64_t> shape) {
+  Rows rows{tensor, shape[2] * shape[3], problem.bf16};
+  rows.pointer = place(rows, tensor, code.s.linearise(indices, shape));
+  return rows;
+}
+
 AttentionEmitter::Rows AttentionEmitter::queryRows(Value tensor, Head head, int64_t width) {
-  int64_t shape[] = {problem.batch, problem.queries, problem.heads, width};
   Value zero = code.s.index(0);
-  return {code.at(tensor, code.s.linearise({head.batch, zero, head.head, zero}, shape)),
-          problem.heads * width};
+  return rowsOf(tensor, {head.batch, zero, head.head, zero},
+                {problem.batch, problem.queries, problem.heads, width});
 }
 
 AttentionEmitter::Rows AttentionEmitter::keyRows(Value tensor, Head head, int64_t width) {
-  int64_t shape[] = {problem.batch, problem.keys, problem.groups, width};
   Value zero = code.s.index(0);
-  return {code.at(tensor, code.s.linearise({head.batch, zero, head.group, zero}, shape)),
-          problem.groups * width};
+  return rowsOf(tensor, {head.batch, zero, head.group, zero},
+                {problem.batch, problem.keys, problem.groups, width});
 }
 
 void AttentionEmitter::forEachVector(int64_t width, function_ref<void(Value, int64_t)> body) {
@@ -52,8 +58,9 @@ void AttentionEmitter::pack(Rows from, Value count, int64_t width, Rows to, Valu
   code.loop(code.s.index(0), count, 1, [&](Value number) {
     Value source = row(from, number), target = row(to, number);
     forEachVector(width, [&](Value place, int64_t lanes) {
-      Value vector = code.load(code.at(source, place), lanes);
-      code.store(scale == 1 ? vector : code.mul(vector, code.splat(scale)), code.at(target, place));
+      Value vector = load(from, source, place, lanes);
+      store(to, scale == 1 ? vector : code.mul(vector, code.splat(scale)), target, place,
+            code.lanes);
     });
   });
   Value end = code.s.mul(paddedCount, to.stride), begin = code.s.mul(count, to.stride);
@@ -66,8 +73,8 @@ void AttentionEmitter::unpack(Rows from, Value count, int64_t width, Rows to,
     Value source = row(from, number), target = row(to, number);
     Value factor = factorOfRow(number);
     forEachVector(width, [&](Value place, int64_t lanes) {
-      Value vector = code.load(code.at(source, place));
-      code.store(factor ? code.mul(vector, factor) : vector, code.at(target, place), lanes);
+      Value vector = load(from, source, place, code.lanes);
+      store(to, factor ? code.mul(vector, factor) : vector, target, place, lanes);
     });
   });
 }

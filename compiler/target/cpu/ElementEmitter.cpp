@@ -1,5 +1,6 @@
 //===- ElementEmitter.cpp - elements, memory and loops --------------------===//
 #include "compiler/target/cpu/ElementEmitter.h"
+#include "compiler/conversion/GraphToLoops/BFloat16.h"
 #include "compiler/target/cpu/VectorLoops.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/IR/Matchers.h"
@@ -11,6 +12,8 @@ using namespace minigptc::graph::kernel;
 
 /// The type of an element in memory.
 static Type storageType(Type elementType) {
+  if (elementType.isBF16())
+    return IntegerType::get(elementType.getContext(), 16);
   Type scalar = getScalarType(elementType);
   return scalar.isInteger(1) ? IntegerType::get(scalar.getContext(), 8) : scalar;
 }
@@ -26,6 +29,8 @@ Value ElementEmitter::load(Value pointer, Type elementType, Value position) {
   Type storage = storageType(elementType);
   Value address = elementPointer(s, pointer, storage, position);
   Value loaded = LLVM::LoadOp::create(builder, s.loc, storage, address);
+  if (elementType.isBF16())
+    return widenBFloat16(s, loaded);
   if (!elementType.isInteger(1))
     return loaded;
   return s.compare(arith::CmpIPredicate::ne, loaded, s.integer(storage, 0));
@@ -35,6 +40,8 @@ void ElementEmitter::store(Value scalar, Value pointer, Type elementType, Value 
   Scalars s = scalars();
   Type storage = storageType(elementType);
   Value address = elementPointer(s, pointer, storage, position);
+  if (elementType.isBF16())
+    scalar = getBFloat16Bits(s, scalar);
   if (elementType.isInteger(1))
     scalar = s.create<arith::ExtUIOp>(storage, scalar);
   LLVM::StoreOp::create(builder, s.loc, scalar, address);
@@ -80,12 +87,17 @@ Value ElementEmitter::compute(Value value, ValueRange indices) {
   if (matchPattern(op, m_Constant(&data)) && !data.isSplat())
     return constantElement(op, data, indices);
   if (auto reduce = dyn_cast<graph::ReductionKernelOp>(op))
-    return reduction(reduce, indices);
+    return rounded(reduction(reduce, indices), type.getElementType());
   auto operandElement = [&](unsigned operand, ValueRange at) {
     return element(op->getOperand(operand), at);
   };
-  return cast<graph::KernelOp>(op).emitElement(builder, cast<OpResult>(value).getResultNumber(),
-                                               indices, operandElement);
+  Value scalar = cast<graph::KernelOp>(op).emitElement(
+      builder, cast<OpResult>(value).getResultNumber(), indices, operandElement);
+  return rounded(scalar, type.getElementType());
+}
+
+Value ElementEmitter::rounded(Value scalar, Type elementType) {
+  return elementType.isBF16() ? roundToBFloat16(scalars(), scalar) : scalar;
 }
 
 /// The bytes of an attribute as the buffers have them: i1 is a byte each.
@@ -95,6 +107,11 @@ static DenseElementsAttr storageData(ElementsAttr data, Type storage) {
     return DenseElementsAttr::get(type, llvm::to_vector(data.getValues<APFloat>()));
   unsigned width = storage.getIntOrFloatBitWidth();
   SmallVector<APInt> values;
+  if (isa<FloatType>(data.getElementType())) {
+    for (const APFloat &value : data.getValues<APFloat>())
+      values.push_back(value.bitcastToAPInt());
+    return DenseElementsAttr::get(type, values);
+  }
   for (const APInt &value : data.getValues<APInt>())
     values.push_back(value.zextOrTrunc(width));
   return DenseElementsAttr::get(type, values);

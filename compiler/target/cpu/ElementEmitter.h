@@ -43,7 +43,10 @@ public:
   /// a value of any shape, in nests over positions.
   mlir::Value element(mlir::Value value, mlir::ValueRange indices);
 
-  /// Reads or writes memory as an element type of the graph (i1 is a byte).
+  /// A scalar as the element type holds it: what computes on bf16 elements gives f32.
+  mlir::Value rounded(mlir::Value scalar, mlir::Type elementType);
+  /// Reads or writes memory as an element type of the graph (i1 is a byte). What is
+  /// stored as bf16 is one already.
   mlir::Value load(mlir::Value pointer, mlir::Type elementType, mlir::Value position);
   void store(mlir::Value scalar, mlir::Value pointer, mlir::Type elementType, mlir::Value position);
   /// Asks for the argument's element at a position, which may be past its end.

@@ -14,7 +14,7 @@ using namespace minigptc::graph::kernel;
 
 static bool isSupported(Type type) {
   auto tensor = dyn_cast<RankedTensorType>(type);
-  return tensor && !tensor.getElementType().isBF16() && !tensor.getElementType().isF16();
+  return tensor && !tensor.getElementType().isF16();
 }
 
 /// Such an op reads the kernel's arguments and returns all its results.
@@ -35,7 +35,7 @@ LogicalResult minigptc::cpu::verifyKernel(func::FuncOp kernel) {
     for (Type type : op.getResultTypes())
       if (!isSupported(type))
         return op.emitError() << "no CPU code for " << type
-                              << ": bf16 and f16 do not compile for target 'cpu'; use f32";
+                              << ": f16 does not compile for target 'cpu'; use bf16 or f32";
     if (isa<graph::WholeKernelOp>(op)) {
       if (failed(verifyWholeKernel(kernel, op)))
         return failure();
@@ -46,7 +46,7 @@ LogicalResult minigptc::cpu::verifyKernel(func::FuncOp kernel) {
   for (Type type : kernel.getArgumentTypes())
     if (!isSupported(type))
       return kernel.emitError() << "no CPU code for " << type
-                                << ": bf16 and f16 do not compile for target 'cpu'; use f32";
+                                << ": f16 does not compile for target 'cpu'; use bf16 or f32";
   return success();
 }
 

@@ -114,6 +114,12 @@ static void planBlock(NestPlan &nest, ArrayRef<int64_t> shape) {
   nest.chunks = ceilDiv(size, nest.chunk);
 }
 
+/// Updates are added to the result in memory, unless sums are kept wider than it is.
+static bool addsInPlace(graph::ScatterKernelOp op) {
+  Type type = cast<RankedTensorType>(op->getResult(0).getType()).getElementType();
+  return !isa<FloatType>(type) || type == graph::getAccumulatorType(type);
+}
+
 static void planMap(NestPlan &nest, func::FuncOp kernel, ArrayRef<int64_t> shape) {
   bool flat = nest.flat = isFlat(kernel, shape) && !shape.empty();
   int64_t elements = ShapedType::getNumElements(shape);
@@ -168,7 +174,8 @@ KernelPlan minigptc::cpu::planKernel(func::FuncOp kernel) {
   Operation *terminator = kernel.getBody().front().getTerminator();
   SmallVector<std::pair<int64_t, unsigned>> nestOfSize;
   for (auto [number, output] : llvm::enumerate(terminator->getOperands())) {
-    if (auto scatter = output.getDefiningOp<graph::ScatterKernelOp>()) {
+    auto scatter = output.getDefiningOp<graph::ScatterKernelOp>();
+    if (scatter && addsInPlace(scatter)) {
       plan.nests.emplace_back().outputs.push_back(number);
       planScatter(plan.nests.back(), scatter);
       continue;

@@ -91,7 +91,7 @@ scf::ForOp ElementEmitter::columnLoopOf(graph::ReductionKernelOp op, ValueRange 
 Value ElementEmitter::columnReduction(graph::ReductionKernelOp op, ValueRange indices,
                                       scf::ForOp loop) {
   Reduced reduced(op);
-  Type type = getElementType(reduced.operand);
+  Type type = getScalarType(getElementType(reduced.operand));
   auto [maxTrip, blocks] = columnLoops.lookup(loop);
   Value buffer = allocate(type, maxTrip);
   Value begin = loop.getLowerBound(), end = loop.getUpperBound();

@@ -71,7 +71,8 @@ void RowEmitter::emitPhase(unsigned phase, Value item, Value row) {
   elements.leaveRowLoop(loop, combined);
   for (auto [i, reduction] : llvm::enumerate(reductions)) {
     Value result = reduction->getResult(0);
-    elements.note(result, elements.indicesInRow(result, row, {}), loop.getResult(i));
+    Value scalar = elements.rounded(loop.getResult(i), getElementType(result));
+    elements.note(result, elements.indicesInRow(result, row, {}), scalar);
   }
   for (const RowPlan::Kept &kept : plan.kept)
     if (kept.phase == phase)

@@ -1,5 +1,6 @@
 //===- VectorCode.cpp -----------------------------------------------------===//
 #include "compiler/target/cpu/VectorCode.h"
+#include "compiler/conversion/GraphToLoops/BFloat16.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -9,6 +10,7 @@
 #include <numeric>
 
 using namespace mlir;
+using namespace minigptc;
 using namespace minigptc::cpu;
 
 static unsigned alignmentOf(Type element) { return element.getIntOrFloatBitWidth() / 8; }
@@ -50,11 +52,22 @@ Value VectorCode::loadIntegers(Value address, Type integer, int64_t count) {
 }
 
 void VectorCode::store(Value vector, Value address, int64_t count) {
+  unsigned alignment = alignmentOf(cast<VectorType>(vector.getType()).getElementType());
   if (count < 0 || count == lanes)
-    LLVM::StoreOp::create(builder, s.loc, vector, address, alignmentOf(element));
+    LLVM::StoreOp::create(builder, s.loc, vector, address, alignment);
+  else if (count == 1) // LLVM 22 stores too much of one lane of truncated integers.
+    storeScalar(vector::ExtractOp::create(builder, s.loc, vector, 0), address);
   else
-    LLVM::MaskedStoreOp::create(builder, s.loc, vector, address, firstLanes(count),
-                                alignmentOf(element));
+    LLVM::MaskedStoreOp::create(builder, s.loc, vector, address, firstLanes(count), alignment);
+}
+
+Value VectorCode::loadBFloat16(Value address, int64_t count) {
+  return graph::kernel::widenBFloat16(s, loadIntegers(address, builder.getI16Type(), count));
+}
+
+void VectorCode::storeBFloat16(Value vector, Value address, int64_t count) {
+  Value rounded = graph::kernel::roundToBFloat16(s, vector);
+  store(graph::kernel::getBFloat16Bits(s, rounded), address, count);
 }
 
 Value VectorCode::loadScalar(Value address, Type scalar) {

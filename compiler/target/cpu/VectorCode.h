@@ -39,6 +39,9 @@ public:
   // Memory: whole vectors, the first `count` lanes (the others read as 0), scalars.
   mlir::Value load(mlir::Value address, int64_t count = -1);
   void store(mlir::Value vector, mlir::Value address, int64_t count = -1);
+  /// bf16 in memory, f32 in registers.
+  mlir::Value loadBFloat16(mlir::Value address, int64_t count = -1);
+  void storeBFloat16(mlir::Value vector, mlir::Value address, int64_t count = -1);
   mlir::Value loadScalar(mlir::Value address) { return loadScalar(address, element); }
   mlir::Value loadScalar(mlir::Value address, mlir::Type type);
   void storeScalar(mlir::Value scalar, mlir::Value address);

@@ -96,7 +96,9 @@ def Exec_GemmOp : Exec_Op<"gemm"> {
   let description = [{
     Over `batch` = [B0, B1, …] (may be empty), C[m, n] (M×N) gets A[m, k]·B[k, n].
     An element of an operand is at Σ batch index · batch stride + row · strides[0]
-    + column · strides[1], in elements. Operands are f32 or f64.
+    + column · strides[1], in elements. Operands are f32 or f64; in a
+    product of f32 each may be bf16 instead: it is widened where it is read, and C is
+    rounded once, from sums in f32 (with a beta of 0).
 
     ```mlir
     exec.gemm %a [4, 1] [12] x %b [5, 1] [20] into %c [5, 1] [15] m = 3 n = 5 k = 4 batch = [2]

@@ -114,12 +114,19 @@ LogicalResult GemmOp::verify() {
   int64_t m = int64_t(getM()), n = int64_t(getN()), k = int64_t(getK());
   if (m < 0 || n < 0 || k < 0 || llvm::any_of(getBatch(), [](int64_t size) { return size < 0; }))
     return emitOpError("has a negative size");
-  Type element = cast<MemRefType>(getOut().getType()).getElementType();
+  // bf16 is read and written by products that are computed in f32.
+  auto computedIn = [](Value matrix) {
+    return minigptc::graph::getAccumulatorType(cast<MemRefType>(matrix.getType()).getElementType());
+  };
+  auto isAllowed = [](Type type) { return type.isF32() || type.isF64() || type.isBF16(); };
+  for (Value matrix : {getLhs(), getRhs(), getOut()})
+    if (Type type = cast<MemRefType>(matrix.getType()).getElementType(); !isAllowed(type))
+      return emitOpError() << "is for f32, f64 and bf16, not for " << type;
   for (Value operand : {getLhs(), getRhs()})
-    if (cast<MemRefType>(operand.getType()).getElementType() != element)
+    if (computedIn(operand) != computedIn(getOut()))
       return emitOpError() << "multiplies " << operand.getType() << " into " << getOut().getType();
-  if (!element.isF32() && !element.isF64())
-    return emitOpError() << "is for f32 and f64, not for " << element;
+  if (cast<MemRefType>(getOut().getType()).getElementType().isBF16() && !getBeta().isZero())
+    return emitOpError() << "adds to a bf16 matrix, whose sums would be rounded twice";
   if (failed(
           verifyGemmOperand(*this, "lhs", getLhs(), m, k, getLhsStrides(), getLhsBatchStrides())) ||
       failed(

@@ -11,7 +11,8 @@ LogicalResult SoftmaxOp::verify() {
   return OpChecker(*this).checkDims(int64_t(getDim()), getType().getRank(), "dim");
 }
 
-/// A norm works on the last dimension, its parameters have that one only.
+/// A norm works on the last dimension, its parameters have that one only. They may be in
+/// the type that the norm computes in.
 static LogicalResult checkNorm(const OpChecker &check, Value operand, const APFloat &epsilon,
                                ArrayRef<std::pair<Value, StringRef>> parameters) {
   RankedTensorType type = tensorType(operand);
@@ -20,8 +21,10 @@ static LogicalResult checkNorm(const OpChecker &check, Value operand, const APFl
                          << " has no last dimension to normalise over" << note(operand, "operand");
   if (epsilon.isNegative() || !epsilon.isFinite())
     return check.error() << "epsilon must be finite and not negative";
+  Type wide = getAccumulatorType(type.getElementType());
   for (auto [value, name] : parameters)
-    if (failed(check.checkSameElementType(operand, "operand", value, name)) ||
+    if ((tensorType(value).getElementType() != wide &&
+         failed(check.checkSameElementType(operand, "operand", value, name))) ||
         failed(check.checkShape(value, name, type.getShape().back(),
                                 "the last dimension of operand " + describe(type))))
       return failure();

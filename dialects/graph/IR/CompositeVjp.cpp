@@ -132,7 +132,7 @@ MINIGPTC_VJP(LayerNormOp) {
   Type narrow = elementType(getOperand()), wide = b.accumulatorType(getOperand());
   Value cotangent = b.convert(cotangents[0], wide);
   if (wanted[2])
-    gradients[2] = b.convert(norm.sumOfRows(cotangent), narrow);
+    gradients[2] = b.convert(norm.sumOfRows(cotangent), elementType(getBias()));
   if (!wanted[0] && !wanted[1])
     return success();
   Value x = b.convert(getOperand(), wide);
@@ -140,7 +140,8 @@ MINIGPTC_VJP(LayerNormOp) {
   Value inverse = norm.inverseScale(centred, getEpsilon().convertToDouble());
   Value normalised = b.multiply(centred, inverse);
   if (wanted[1])
-    gradients[1] = b.convert(norm.sumOfRows(b.multiply(cotangent, normalised)), narrow);
+    gradients[1] =
+        b.convert(norm.sumOfRows(b.multiply(cotangent, normalised)), elementType(getScale()));
   if (wanted[0]) {
     Value h = b.multiply(cotangent, b.broadcastLeading(b.convert(getScale(), wide), shapeOf(x)));
     Value along = b.multiply(normalised, norm.mean(b.multiply(h, normalised)));
@@ -160,7 +161,8 @@ MINIGPTC_VJP(RmsNormOp) {
   Value inverse = norm.inverseScale(x, getEpsilon().convertToDouble());
   Value normalised = b.multiply(x, inverse);
   if (wanted[1])
-    gradients[1] = b.convert(norm.sumOfRows(b.multiply(cotangent, normalised)), narrow);
+    gradients[1] =
+        b.convert(norm.sumOfRows(b.multiply(cotangent, normalised)), elementType(getScale()));
   if (wanted[0]) {
     Value h = b.multiply(cotangent, b.broadcastLeading(b.convert(getScale(), wide), shapeOf(x)));
     Value along = b.multiply(normalised, norm.mean(b.multiply(h, normalised)));

@@ -13,10 +13,14 @@ using namespace mlir;
 using namespace minigptc::graph;
 
 namespace {
-/// The product that is a summand, if a GEMM computes it and nobody else reads it.
+/// The product that is a summand, if a GEMM computes it and nobody else reads it. One of
+/// bf16 is rounded before it is added, and stays by itself.
 DotGeneralOp getProduct(Value summand) {
   auto dot = summand.getDefiningOp<DotGeneralOp>();
-  return dot && summand.hasOneUse() && getGemmForm(dot) ? dot : nullptr;
+  Type type = cast<RankedTensorType>(summand.getType()).getElementType();
+  return dot && type == getAccumulatorType(type) && summand.hasOneUse() && getGemmForm(dot)
+             ? dot
+             : nullptr;
 }
 
 struct AccumulateDots : minigptc::graph::impl::GraphAccumulateDotsBase<AccumulateDots> {

@@ -5,7 +5,7 @@ using namespace mlir;
 using namespace minigptc::graph;
 
 bool minigptc::graph::isGemmType(Type elementType) {
-  return elementType.isF32() || elementType.isF64();
+  return elementType.isF32() || elementType.isF64() || elementType.isBF16();
 }
 
 SmallVector<int64_t> minigptc::graph::getRowMajorStrides(ArrayRef<int64_t> shape) {

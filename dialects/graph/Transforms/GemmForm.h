@@ -30,7 +30,7 @@ struct GemmForm {
   llvm::SmallVector<int64_t> lhsBatchStrides, rhsBatchStrides, outBatchStrides;
 };
 
-/// True for element types that matrix products are computed in (f32, f64). A
+/// True for element types that matrix products are made of (f32, f64, bf16). A
 /// dot_general of any other type becomes a generated kernel.
 bool isGemmType(mlir::Type elementType);
 

@@ -11,7 +11,7 @@
 // to what C holds; it has the same bits in whatever tile of whatever block it lies.
 //
 //   const GemmKernels *kernels = findGemmKernels(); // null: this processor has none
-//   kernels->packRows(source, rowStride, columnStride, rows, depth, panels);
+//   kernels->packRows.f32(source, rowStride, columnStride, rows, depth, panels);
 //   kernels->multiply(m, n, depth, aPanels, bPanels, beta, c, rowStride, columnStride, {});
 //
 //===----------------------------------------------------------------------===//
@@ -24,28 +24,49 @@ namespace minigptc::runtime {
 
 /// Packs `lanes` rows or columns, whose elements of one depth are `laneStride` apart in
 /// the source and those of one lane `depthStride`.
-using PackPanels = void (*)(const float *source, int64_t laneStride, int64_t depthStride,
+using PackPanels = void (*)(const void *source, int64_t laneStride, int64_t depthStride,
                             int64_t lanes, int64_t depth, float *panels);
+/// By the source's element type; panels are f32.
+struct Packers {
+  PackPanels f32, bf16;
+};
 
-/// Memory that will be read next: `rows` rows of `length` floats.
+/// Memory that will be read next: `rows` rows of `length` bytes, `stride` bytes apart.
 struct GemmPrefetch {
-  const float *data = nullptr;
+  const void *data = nullptr;
   int64_t rows = 0, stride = 0, length = 0;
+};
+
+/// A C of bf16 and its strides in elements.
+struct RoundedOutput {
+  uint16_t *data;
+  int64_t rowStride, columnStride;
+};
+
+using MultiplyRow = void (*)(int64_t n, int64_t depth, const float *a, int64_t aStride,
+                             const void *b, int64_t depthStride, float beta, float *c);
+/// By B's element type.
+struct RowProducts {
+  MultiplyRow f32, bf16;
 };
 
 struct GemmKernels {
   const char *name; ///< of the instructions: "avx512"
   int64_t rows, columns;
-  PackPanels packRows, packColumns;
+  Packers packRows, packColumns;
   /// C[m, n] = A · B + beta · C; C is not read if beta is 0. Meanwhile `next` comes into the
   /// second cache: else packing it would wait for memory, which now has nothing to do.
   void (*multiply)(int64_t m, int64_t n, int64_t depth, const float *a, const float *b, float beta,
                    float *c, int64_t rowStride, int64_t columnStride, const GemmPrefetch &next);
-  /// The same, of the same bits, for one row of A and a B that is not packed: its elements
-  /// of one depth lie side by side, `depthStride` from those of the next, as C's do. It
-  /// takes the time to read B.
-  void (*multiplyRow)(int64_t n, int64_t depth, const float *a, int64_t aStride, const float *b,
-                      int64_t depthStride, float beta, float *c);
+  /// The same of a C whose sums so far are row-major f32 at `c`; it is rounded to nearest
+  /// even into `out`, and `c` is left as it is.
+  void (*multiplyRounded)(int64_t m, int64_t n, int64_t depth, const float *a, const float *b,
+                          float beta, const float *c, int64_t rowStride, const RoundedOutput &out,
+                          const GemmPrefetch &next);
+  /// As `multiply`, of the same bits, for one row of A and a B that is not packed: its
+  /// elements of one depth lie side by side, `depthStride` from those of the next, as C's
+  /// do. It takes the time to read B.
+  RowProducts multiplyRow;
 };
 
 /// The fastest for this processor, or null. MINIGPTC_GEMM in the environment may be

@@ -11,6 +11,12 @@ struct Avx2 {
   static constexpr int64_t width = 8;
   static MINIGPTC_INLINE Type zero() { return _mm256_setzero_ps(); }
   static MINIGPTC_INLINE Type load(const float *p) { return _mm256_loadu_ps(p); }
+  static MINIGPTC_INLINE Type load(const uint16_t *p) {
+    return widened(_mm_loadu_si128(reinterpret_cast<const __m128i *>(p)));
+  }
+  static MINIGPTC_INLINE Type widened(__m128i bits) {
+    return _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32(bits), 16));
+  }
   static MINIGPTC_INLINE void store(float *p, Type v) { _mm256_storeu_ps(p, v); }
   static MINIGPTC_INLINE Type broadcast(const float *p) { return _mm256_broadcast_ss(p); }
   static MINIGPTC_INLINE Type fma(Type a, Type b, Type c) { return _mm256_fmadd_ps(a, b, c); }
@@ -18,6 +24,13 @@ struct Avx2 {
     static_assert(Count == 6);
     __m128 two = _mm_castpd_ps(_mm_load_sd(reinterpret_cast<const double *>(p + 4)));
     return _mm256_set_m128(two, _mm_loadu_ps(p));
+  }
+  template <int64_t Count> static MINIGPTC_INLINE Type loadFirst(const uint16_t *p) {
+    static_assert(Count == 6); // four and two
+    int last;
+    __builtin_memcpy(&last, p + 4, sizeof last);
+    __m128i first = _mm_loadl_epi64(reinterpret_cast<const __m128i *>(p));
+    return widened(_mm_insert_epi32(first, last, 2));
   }
   template <int64_t Count> static MINIGPTC_INLINE void storeFirst(float *p, Type v) {
     static_assert(Count == 6 || Count == width);
@@ -53,9 +66,10 @@ extern const GemmKernels avx2GemmKernels;
 const GemmKernels avx2GemmKernels = {"avx2",
                                      6,
                                      Panels::columns,
-                                     Panels::packRows,
-                                     Panels::packColumns,
+                                     {Panels::packRows<float>, Panels::packRows<uint16_t>},
+                                     {Panels::packColumns<float>, Panels::packColumns<uint16_t>},
                                      Panels::multiply,
-                                     Panels::multiplyRow};
+                                     Panels::multiplyRounded,
+                                     {Panels::multiplyRow<float>, Panels::multiplyRow<uint16_t>}};
 
 } // namespace minigptc::runtime

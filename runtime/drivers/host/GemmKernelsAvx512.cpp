@@ -11,11 +11,26 @@ struct Avx512 {
   static constexpr int64_t width = 16;
   static MINIGPTC_INLINE Type zero() { return _mm512_setzero_ps(); }
   static MINIGPTC_INLINE Type load(const float *p) { return _mm512_loadu_ps(p); }
+  static MINIGPTC_INLINE Type load(const uint16_t *p) {
+    return widened(_mm256_loadu_si256(reinterpret_cast<const __m256i *>(p)));
+  }
+  static MINIGPTC_INLINE Type widened(__m256i bits) {
+    return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(bits), 16));
+  }
   static MINIGPTC_INLINE void store(float *p, Type v) { _mm512_storeu_ps(p, v); }
   static MINIGPTC_INLINE Type broadcast(const float *p) { return _mm512_set1_ps(*p); }
   static MINIGPTC_INLINE Type fma(Type a, Type b, Type c) { return _mm512_fmadd_ps(a, b, c); }
   template <int64_t Count> static MINIGPTC_INLINE Type loadFirst(const float *p) {
     return _mm512_maskz_loadu_ps(__mmask16((1u << Count) - 1), p);
+  }
+  template <int64_t Count> static MINIGPTC_INLINE Type loadFirst(const uint16_t *p) {
+    static_assert(Count == 14); // eight, four and two
+    auto *bytes = reinterpret_cast<const char *>(p);
+    __m128i first = _mm_loadu_si128(reinterpret_cast<const __m128i *>(bytes));
+    __m128i next = _mm_loadl_epi64(reinterpret_cast<const __m128i *>(bytes + 16));
+    int last;
+    __builtin_memcpy(&last, bytes + 24, sizeof last);
+    return widened(_mm256_set_m128i(_mm_insert_epi32(next, last, 2), first));
   }
   template <int64_t Count> static MINIGPTC_INLINE void storeFirst(float *p, Type v) {
     if constexpr (Count == width)
@@ -55,9 +70,10 @@ extern const GemmKernels avx512GemmKernels;
 const GemmKernels avx512GemmKernels = {"avx512",
                                        14,
                                        Panels::columns,
-                                       Panels::packRows,
-                                       Panels::packColumns,
+                                       {Panels::packRows<float>, Panels::packRows<uint16_t>},
+                                       {Panels::packColumns<float>, Panels::packColumns<uint16_t>},
                                        Panels::multiply,
-                                       Panels::multiplyRow};
+                                       Panels::multiplyRounded,
+                                       {Panels::multiplyRow<float>, Panels::multiplyRow<uint16_t>}};
 
 } // namespace minigptc::runtime

@@ -6,6 +6,7 @@
 //
 //   using Type; static constexpr int64_t width;
 //   Type zero(), load(p), broadcast(p), fma(a, b, c); void store(p, v);
+//   Type load(p), loadFirst<N>(p) of bf16, as uint16_t, widened
 //   Type loadFirst<N>(p); void storeFirst<N>(p, v);   // N ≤ width elements, no others touched
 //   void transpose(Type (&rows)[width]);
 //
@@ -18,7 +19,7 @@
 namespace minigptc::runtime {
 namespace {
 
-constexpr int64_t kLine = 16; ///< floats of a cache line
+constexpr int64_t kLine = 64; ///< bytes of a cache line
 
 /// Calls for some memory, evenly over a number of steps.
 class Prefetcher {
@@ -29,7 +30,8 @@ public:
   }
   void step() {
     for (int64_t i = 0; i < perStep_ && row_ < what_.rows; ++i) {
-      __builtin_prefetch(what_.data + row_ * what_.stride + line_ * kLine, 0, 2);
+      __builtin_prefetch(
+          static_cast<const char *>(what_.data) + row_ * what_.stride + line_ * kLine, 0, 2);
       if (++line_ == linesOfRow_)
         line_ = 0, ++row_;
     }
@@ -49,6 +51,18 @@ private:
 #define MINIGPTC_UNROLL _Pragma("GCC unroll 32")
 #define MINIGPTC_UNROLL_TWICE _Pragma("GCC unroll 2")
 #endif
+
+MINIGPTC_INLINE float widen(float x) { return x; }
+MINIGPTC_INLINE float widen(uint16_t bits) {
+  return __builtin_bit_cast(float, uint32_t(bits) << 16);
+}
+
+/// The nearest bf16, ties to even; NaN stays NaN.
+MINIGPTC_INLINE uint16_t roundToBf16(float x) {
+  uint32_t bits = __builtin_bit_cast(uint32_t, x);
+  uint32_t rounded = bits + 0x7fff + (bits >> 16 & 1);
+  return uint16_t((x != x ? bits | 0x400000 : rounded) >> 16);
+}
 
 /// One tile: `Rows` rows and `Vectors` vectors of columns of C. The panels are of a whole
 /// tile's sizes, PanelRows and PanelVectors, of which it may use a part.
@@ -115,24 +129,64 @@ template <typename Vec, int PanelRows, int PanelVectors> struct Kernels {
   static void multiply(int64_t m, int64_t n, int64_t depth, const float *a, const float *b,
                        float beta, float *c, int64_t rowStride, int64_t columnStride,
                        const GemmPrefetch &next) {
+    forEachTile(m, n, next, [&](Tile tile, int64_t i, int64_t j, int64_t height, int64_t width) {
+      bool whole = columnStride == 1 && width % Vec::width == 0;
+      float *place = c + i * rowStride + j * columnStride;
+      if (whole)
+        tile(depth, a + i * depth, b + j * depth, beta, place, rowStride);
+      else
+        multiplyAside(tile, depth, a + i * depth, b + j * depth, beta, place, rowStride,
+                      columnStride, height, width);
+    });
+  }
+
+  /// A panel of B stays in the first cache while those of A pass by.
+  template <typename Body>
+  static MINIGPTC_INLINE void forEachTile(int64_t m, int64_t n, const GemmPrefetch &next,
+                                          Body body) {
     Prefetcher prefetcher(next, (m + PanelRows - 1) / PanelRows * ((n + columns - 1) / columns));
-    // A panel of B stays in the first cache while those of A pass by.
     for (int64_t j = 0; j < n; j += columns) {
       int64_t width = n - j < columns ? n - j : columns;
       int vectors = width <= Vec::width ? 0 : PanelVectors - 1;
-      bool whole = columnStride == 1 && width == (vectors + 1) * Vec::width;
       for (int64_t i = 0; i < m; i += PanelRows) {
         int64_t height = m - i < PanelRows ? m - i : PanelRows;
         prefetcher.step();
-        Tile tile = table.tiles[height - 1][vectors];
-        float *place = c + i * rowStride + j * columnStride;
-        if (whole)
-          tile(depth, a + i * depth, b + j * depth, beta, place, rowStride);
-        else
-          multiplyAside(tile, depth, a + i * depth, b + j * depth, beta, place, rowStride,
-                        columnStride, height, width);
+        body(table.tiles[height - 1][vectors], i, j, height, width);
       }
     }
+  }
+
+  static void multiplyRounded(int64_t m, int64_t n, int64_t depth, const float *a, const float *b,
+                              float beta, const float *c, int64_t rowStride,
+                              const RoundedOutput &out, const GemmPrefetch &next) {
+    forEachTile(m, n, next, [&](Tile tile, int64_t i, int64_t j, int64_t height, int64_t width) {
+      alignas(64) float sums[PanelRows * columns];
+      if (beta != 0)
+        copySums(c + i * rowStride + j, rowStride, height, width, sums);
+      tile(depth, a + i * depth, b + j * depth, beta, sums, columns);
+      roundSums(sums, height, width, out, out.data + i * out.rowStride + j * out.columnStride);
+    });
+  }
+
+  static void copySums(const float *c, int64_t rowStride, int64_t height, int64_t width,
+                       float *sums) {
+    for (int64_t i = 0; i < height; ++i) {
+      for (int64_t j = 0; j < width; ++j)
+        sums[i * columns + j] = c[i * rowStride + j];
+      for (int64_t j = width; j < columns; ++j)
+        sums[i * columns + j] = 0;
+    }
+  }
+
+  static void roundSums(const float *sums, int64_t height, int64_t width, const RoundedOutput &out,
+                        uint16_t *place) {
+    for (int64_t i = 0; i < height; ++i, sums += columns, place += out.rowStride)
+      if (out.columnStride == 1 && width == columns)
+        for (int64_t j = 0; j < columns; ++j)
+          place[j] = roundToBf16(sums[j]);
+      else
+        for (int64_t j = 0; j < width; ++j)
+          place[j * out.columnStride] = roundToBf16(sums[j]);
   }
 
   /// A tile that C has no room for, or whose columns do not lie side by side.
@@ -151,8 +205,10 @@ template <typename Vec, int PanelRows, int PanelVectors> struct Kernels {
 
   /// Sums of a few vectors' worth of columns stay in the first cache while some rows of B
   /// at a time pass by, each read along its lines.
-  static void multiplyRow(int64_t n, int64_t depth, const float *a, int64_t aStride, const float *b,
-                          int64_t depthStride, float beta, float *c) {
+  template <typename Source>
+  static void multiplyRow(int64_t n, int64_t depth, const float *a, int64_t aStride,
+                          const void *matrix, int64_t depthStride, float beta, float *c) {
+    const auto *b = static_cast<const Source *>(matrix);
     constexpr int64_t most = 1024, few = 8;
     alignas(64) float sums[most];
     for (int64_t j = 0; j < n; j += most) {
@@ -169,20 +225,24 @@ template <typename Vec, int PanelRows, int PanelVectors> struct Kernels {
     }
   }
 
-  static void packRows(const float *source, int64_t laneStride, int64_t depthStride, int64_t lanes,
+  template <typename Source>
+  static void packRows(const void *source, int64_t laneStride, int64_t depthStride, int64_t lanes,
                        int64_t depth, float *panels) {
-    pack<PanelRows>(source, laneStride, depthStride, lanes, depth, panels);
+    pack<PanelRows>(static_cast<const Source *>(source), laneStride, depthStride, lanes, depth,
+                    panels);
   }
-  static void packColumns(const float *source, int64_t laneStride, int64_t depthStride,
+  template <typename Source>
+  static void packColumns(const void *source, int64_t laneStride, int64_t depthStride,
                           int64_t lanes, int64_t depth, float *panels) {
-    pack<columns>(source, laneStride, depthStride, lanes, depth, panels);
+    pack<columns>(static_cast<const Source *>(source), laneStride, depthStride, lanes, depth,
+                  panels);
   }
 
 private:
   /// sums += a · B for `Count` rows of B, one after the other for each sum.
-  template <int64_t Count>
+  template <int64_t Count, typename Source>
   static MINIGPTC_INLINE void addRows(int64_t width, const float *a, int64_t aStride,
-                                      const float *b, int64_t depthStride, float *sums) {
+                                      const Source *b, int64_t depthStride, float *sums) {
     typename Vec::Type elements[Count];
     MINIGPTC_UNROLL
     for (int64_t r = 0; r < Count; ++r)
@@ -197,11 +257,11 @@ private:
     }
     for (; l < width; ++l)
       for (int64_t r = 0; r < Count; ++r)
-        sums[l] = __builtin_fmaf(a[r * aStride], b[r * depthStride + l], sums[l]);
+        sums[l] = __builtin_fmaf(a[r * aStride], widen(b[r * depthStride + l]), sums[l]);
   }
 
-  template <int64_t Width>
-  static MINIGPTC_INLINE void pack(const float *source, int64_t laneStride, int64_t depthStride,
+  template <int64_t Width, typename Source>
+  static MINIGPTC_INLINE void pack(const Source *source, int64_t laneStride, int64_t depthStride,
                                    int64_t lanes, int64_t depth, float *panels) {
     int64_t whole = lanes / Width * Width;
     if (laneStride == 1) {
@@ -227,17 +287,17 @@ private:
 
   /// Some lanes of a panel, or lanes of any strides. Tiles read whole vectors of columns,
   /// so what is missing there must be numbers; missing rows nobody reads.
-  template <int64_t Width>
-  static void packPartly(const float *source, int64_t laneStride, int64_t depthStride,
+  template <int64_t Width, typename Source>
+  static void packPartly(const Source *source, int64_t laneStride, int64_t depthStride,
                          int64_t lanes, int64_t depth, float *panel) {
     if (laneStride <= depthStride)
       for (int64_t k = 0; k < depth; ++k)
         for (int64_t l = 0; l < lanes; ++l)
-          panel[k * Width + l] = source[l * laneStride + k * depthStride];
+          panel[k * Width + l] = widen(source[l * laneStride + k * depthStride]);
     else
       for (int64_t l = 0; l < lanes; ++l)
         for (int64_t k = 0; k < depth; ++k)
-          panel[k * Width + l] = source[l * laneStride + k * depthStride];
+          panel[k * Width + l] = widen(source[l * laneStride + k * depthStride]);
     if constexpr (Width == columns)
       for (int64_t k = 0; k < depth; ++k)
         for (int64_t l = lanes; l < Width; ++l)
@@ -245,8 +305,8 @@ private:
   }
 
   /// The lanes of each depth lie side by side already.
-  template <int64_t Width>
-  static void copyPanel(const float *source, int64_t depthStride, int64_t depth, float *panel) {
+  template <int64_t Width, typename Source>
+  static void copyPanel(const Source *source, int64_t depthStride, int64_t depth, float *panel) {
     constexpr int64_t whole = Width / Vec::width * Vec::width, rest = Width - whole;
     for (int64_t k = 0; k < depth; ++k, source += depthStride, panel += Width) {
       MINIGPTC_UNROLL
@@ -259,8 +319,9 @@ private:
   }
 
   /// The depths of each lane lie side by side.
-  template <int64_t Width>
-  static void transposePanel(const float *source, int64_t laneStride, int64_t depth, float *panel) {
+  template <int64_t Width, typename Source>
+  static void transposePanel(const Source *source, int64_t laneStride, int64_t depth,
+                             float *panel) {
     constexpr int64_t whole = Width / Vec::width * Vec::width, rest = Width - whole;
     int64_t k = 0;
     for (; k + Vec::width <= depth; k += Vec::width) {
@@ -275,8 +336,8 @@ private:
     packPartly<Width>(source + k, laneStride, 1, Width, depth - k, panel + k * Width);
   }
 
-  template <int64_t Lanes, int64_t Width>
-  static MINIGPTC_INLINE void transposeBlock(const float *source, int64_t laneStride,
+  template <int64_t Lanes, int64_t Width, typename Source>
+  static MINIGPTC_INLINE void transposeBlock(const Source *source, int64_t laneStride,
                                              float *panel) {
     typename Vec::Type rows[Vec::width];
     MINIGPTC_UNROLL

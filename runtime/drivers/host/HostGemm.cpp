@@ -1,6 +1,7 @@
 #include "runtime/drivers/host/HostGemm.h"
 
 #include "runtime/base/Log.h"
+#include "runtime/base/Scalar.h"
 #include "runtime/drivers/host/BlisSetup.h"
 
 #include <algorithm>
@@ -82,6 +83,57 @@ void multiply(const GemmProblem &p, const T *lhs, const T *rhs, T *out, ThreadPo
   });
 }
 
+/// Calls fn(place) for every element of an operand, in elements from its start.
+template <typename Fn>
+void forEachPlace(const GemmProblem &p, const MatrixLayout &layout, int64_t rows, int64_t columns,
+                  Fn &&fn) {
+  int64_t members = 1;
+  for (int64_t size : p.batch)
+    members *= size;
+  for (int64_t member = 0; member < members; ++member) {
+    int64_t offset = batchOffset(p.batch, layout.batchStrides, member);
+    for (int64_t row = 0; row < rows; ++row)
+      for (int64_t column = 0; column < columns; ++column)
+        fn(offset + row * layout.rowStride + column * layout.columnStride);
+  }
+}
+
+/// An operand as f32: itself, or a copy of a bf16 one.
+class WideOperand {
+public:
+  WideOperand(const GemmProblem &p, const MatrixLayout &layout, int64_t rows, int64_t columns,
+              const void *data)
+      : data_(static_cast<const float *>(data)) {
+    if (!layout.bf16)
+      return;
+    int64_t size = 0;
+    forEachPlace(p, layout, rows, columns, [&](int64_t at) { size = std::max(size, at + 1); });
+    copy_.resize(size_t(size));
+    auto *bits = static_cast<const uint16_t *>(data);
+    forEachPlace(p, layout, rows, columns,
+                 [&](int64_t at) { copy_[size_t(at)] = bf16ToFloat(bits[at]); });
+    data_ = copy_.data();
+  }
+  const float *data() const { return data_; }
+
+private:
+  const float *data_;
+  std::vector<float> copy_;
+};
+
+/// Where there are no kernels of our own, bf16 matrices are multiplied as f32 copies.
+Status multiplyCopies(const GemmProblem &p, const void *lhs, const void *rhs, void *out,
+                      ThreadPool &pool) {
+  WideOperand a(p, p.lhs, p.m, p.k, lhs), b(p, p.rhs, p.k, p.n, rhs), c(p, p.out, p.m, p.n, out);
+  GemmProblem wide = p;
+  wide.lhs.bf16 = wide.rhs.bf16 = wide.out.bf16 = false;
+  multiply(wide, a.data(), b.data(), const_cast<float *>(c.data()), pool);
+  if (p.out.bf16)
+    forEachPlace(p, p.out, p.m, p.n,
+                 [&](int64_t at) { static_cast<uint16_t *>(out)[at] = floatToBf16(c.data()[at]); });
+  return {};
+}
+
 /// One shape and layout: the whole product against panels of 48 rows and of 48 columns.
 bool splitsAgree(bool transposeLhs, bool transposeRhs) {
   constexpr int64_t m = 100, n = 116, k = 300;
@@ -135,11 +187,12 @@ HostGemm::HostGemm(ThreadPool &pool, const GemmKernels *kernels) : pool_(pool) {
 
 Status HostGemm::run(const GemmProblem &problem, const void *lhs, const void *rhs, void *out) {
   if (problem.dtype == DType::f32) {
-    auto *a = static_cast<const float *>(lhs), *b = static_cast<const float *>(rhs);
-    auto *c = static_cast<float *>(out);
     if (packed_ && !problem.reference)
-      return packed_->run(problem, a, b, c);
-    multiply(problem, a, b, c, pool_);
+      return packed_->run(problem, lhs, rhs, out);
+    if (problem.lhs.bf16 || problem.rhs.bf16 || problem.out.bf16)
+      return multiplyCopies(problem, lhs, rhs, out, pool_);
+    multiply(problem, static_cast<const float *>(lhs), static_cast<const float *>(rhs),
+             static_cast<float *>(out), pool_);
     return {};
   }
   if (problem.dtype != DType::f64)

@@ -1,6 +1,7 @@
 #include "runtime/drivers/host/PackedGemm.h"
 
 #include "runtime/base/Memory.h"
+#include "runtime/base/Scalar.h"
 
 #include <algorithm>
 #include <string>
@@ -17,9 +18,12 @@ constexpr int64_t kScratch = kDepth * (kScratchRows + kScratchColumns);
 
 int64_t divideUp(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
+} // namespace
+
 /// The rows of A, or the columns of B.
-struct Side {
-  const float *data = nullptr;
+struct PackedSide {
+  const std::byte *data = nullptr;
+  int64_t bytes = 0; ///< of an element
   int64_t lanes = 0, laneStride = 0, depthStride = 0;
   int64_t panel = 1; ///< lanes of a panel
   PackPanels pack = nullptr;
@@ -31,29 +35,33 @@ struct Side {
   int64_t aheadLanes = 0;
 
   int64_t panels() const { return divideUp(lanes, panel); }
-  Side slice(int64_t begin, int64_t size) const {
-    Side part = *this;
-    part.data += begin * laneStride;
+  PackedSide slice(int64_t begin, int64_t size) const {
+    PackedSide part = *this;
+    part.data += begin * laneStride * bytes;
     part.lanes = std::min(size, lanes - begin);
     part.first += begin;
     return part;
   }
   /// What `panelsOf` will read.
   GemmPrefetch sourceOf(int64_t begin, int64_t depth) const {
-    const float *source = data + begin * depthStride;
+    const std::byte *source = data + begin * depthStride * bytes;
     if (laneStride == 1)
-      return {source, depth, depthStride, lanes};
-    return {source, lanes, laneStride, depthStride == 1 ? depth : 0};
+      return {source, depth, depthStride * bytes, lanes * bytes};
+    return {source, lanes, laneStride * bytes, depthStride == 1 ? depth * bytes : 0};
   }
   /// The panels of the block of `depth` that starts at `begin`: packed now, unless they
   /// are already.
   const float *panelsOf(int64_t begin, int64_t depth, float *scratch) const {
     if (ahead)
       return ahead + begin * aheadLanes + first * depth;
-    pack(data + begin * depthStride, laneStride, depthStride, lanes, depth, scratch);
+    pack(data + begin * depthStride * bytes, laneStride, depthStride, lanes, depth, scratch);
     return scratch;
   }
 };
+
+using Side = PackedSide;
+
+namespace {
 
 /// A side cut into blocks of whole panels: `large` ones for three quarters of it, then
 /// `small` ones, so that no thread has much left when the others are done.
@@ -90,22 +98,38 @@ int64_t batchOffset(const std::vector<int64_t> &batch, const std::vector<int64_t
 struct PackedProduct {
   Side lhs, rhs;
   int64_t depth = 0;
-  float *out = nullptr;
+  float *out = nullptr; ///< C; or where its sums over the first depths are, if it is bf16
   int64_t rowStride = 0, columnStride = 0;
   float beta = 0;
+  RoundedOutput rounded = {}; ///< C if it is bf16
+  bool isLast = true;         ///< no more depths come after these
+
+  /// Sums of more than one block of depth have to be kept in f32.
+  bool needsSums() const { return rounded.data && depth > kDepth; }
+  int64_t numSums() const { return lhs.lanes * rhs.lanes; }
+  void setSums(float *sums) {
+    out = sums;
+    rowStride = rhs.lanes;
+    columnStride = 1;
+  }
 
   PackedProduct block(const Side &rows, const Side &columns) const {
     PackedProduct part = *this;
-    part.out += (rows.first - lhs.first) * rowStride + (columns.first - rhs.first) * columnStride;
+    if (out)
+      part.out += (rows.first - lhs.first) * rowStride + (columns.first - rhs.first) * columnStride;
+    if (rounded.data)
+      part.rounded.data += (rows.first - lhs.first) * rounded.rowStride +
+                           (columns.first - rhs.first) * rounded.columnStride;
     part.lhs = rows;
     part.rhs = columns;
     return part;
   }
   PackedProduct depthSlice(int64_t begin, int64_t size) const {
     PackedProduct part = *this;
-    part.lhs.data += begin * lhs.depthStride;
-    part.rhs.data += begin * rhs.depthStride;
+    part.lhs.data += begin * lhs.depthStride * lhs.bytes;
+    part.rhs.data += begin * rhs.depthStride * rhs.bytes;
     part.depth = std::min(size, depth - begin);
+    part.isLast = begin + part.depth == depth;
     if (begin > 0)
       part.beta = 1;
     return part;
@@ -115,29 +139,41 @@ struct PackedProduct {
 namespace {
 
 /// One member of the batch.
-PackedProduct productOf(const GemmProblem &p, const GemmKernels &kernels, const float *lhs,
-                        const float *rhs, float *out, int64_t member) {
-  lhs += batchOffset(p.batch, p.lhs.batchStrides, member);
-  rhs += batchOffset(p.batch, p.rhs.batchStrides, member);
-  out += batchOffset(p.batch, p.out.batchStrides, member);
+PackedProduct productOf(const GemmProblem &p, const GemmKernels &kernels, const void *lhs,
+                        const void *rhs, void *out, int64_t member) {
+  auto place = [&](const void *data, const MatrixLayout &layout) {
+    return static_cast<const std::byte *>(data) +
+           batchOffset(p.batch, layout.batchStrides, member) * sizeOf(p.typeOf(layout));
+  };
   PackedProduct product;
-  product.lhs = {lhs, p.m, p.lhs.rowStride, p.lhs.columnStride};
-  product.rhs = {rhs, p.n, p.rhs.columnStride, p.rhs.rowStride};
+  product.lhs = {place(lhs, p.lhs), sizeOf(p.typeOf(p.lhs)), p.m, p.lhs.rowStride,
+                 p.lhs.columnStride};
+  product.rhs = {place(rhs, p.rhs), sizeOf(p.typeOf(p.rhs)), p.n, p.rhs.columnStride,
+                 p.rhs.rowStride};
   product.depth = p.k;
-  product.out = out;
+  auto *first = const_cast<std::byte *>(place(out, p.out));
+  product.out = reinterpret_cast<float *>(first);
   product.rowStride = p.out.rowStride;
   product.columnStride = p.out.columnStride;
   product.beta = float(p.beta);
+  if (p.out.bf16)
+    product.rounded = {reinterpret_cast<uint16_t *>(first), p.out.rowStride, p.out.columnStride};
   // Kernels write rows: where C's columns are together, we make the transposed product, of
   // the same bits. So also for a single column.
   if (p.n == 1 || (p.out.columnStride != 1 && p.out.rowStride == 1)) {
     std::swap(product.lhs, product.rhs);
     std::swap(product.rowStride, product.columnStride);
+    std::swap(product.rounded.rowStride, product.rounded.columnStride);
   }
+  if (p.out.bf16)
+    product.out = nullptr;
+  auto packer = [](const Packers &packers, const Side &side) {
+    return side.bytes == 2 ? packers.bf16 : packers.f32;
+  };
   product.lhs.panel = kernels.rows;
-  product.lhs.pack = kernels.packRows;
+  product.lhs.pack = packer(kernels.packRows, product.lhs);
   product.rhs.panel = kernels.columns;
-  product.rhs.pack = kernels.packColumns;
+  product.rhs.pack = packer(kernels.packColumns, product.rhs);
   return product;
 }
 
@@ -158,7 +194,7 @@ static bool isRow(const PackedProduct &p) {
   return p.lhs.lanes == 1 && p.columnStride == 1 && (p.rhs.laneStride == 1 || p.rhs.lanes == 1);
 }
 
-void PackedGemm::runRow(const GemmProblem &problem, const float *lhs, const float *rhs, float *out,
+void PackedGemm::runRow(const GemmProblem &problem, const void *lhs, const void *rhs, void *out,
                         int64_t members) {
   // A task's part of B takes some 10 µs to read, its rows a few lines each.
   constexpr int64_t elements = 64 << 10, fewest = 128;
@@ -167,16 +203,36 @@ void PackedGemm::runRow(const GemmProblem &problem, const float *lhs, const floa
   int64_t tasks = divideUp(lanes, size);
   pool_.run(members * tasks, [&](int64_t task) {
     PackedProduct p = productOf(problem, kernels_, lhs, rhs, out, task / tasks);
-    Side columns = p.rhs.slice(task % tasks * size, size);
-    for (int64_t begin = 0; begin < std::max<int64_t>(1, p.depth); begin += kDepth)
-      kernels_.multiplyRow(columns.lanes, std::min(kDepth, p.depth - begin),
-                           p.lhs.data + begin * p.lhs.depthStride, p.lhs.depthStride,
-                           columns.data + begin * columns.depthStride, columns.depthStride,
-                           begin > 0 ? 1.f : p.beta, p.out + columns.first);
+    multiplyRowPart(p, p.rhs.slice(task % tasks * size, size));
   });
 }
 
-Status PackedGemm::run(const GemmProblem &problem, const float *lhs, const float *rhs, float *out) {
+/// Some columns. Sums of a bf16 result, and a bf16 row of A, pass through the stack.
+void PackedGemm::multiplyRowPart(const PackedProduct &p, const Side &columns) const {
+  constexpr int64_t most = 1024;
+  MultiplyRow multiply = columns.bytes == 2 ? kernels_.multiplyRow.bf16 : kernels_.multiplyRow.f32;
+  int64_t atOnce = p.rounded.data ? most : std::max<int64_t>(1, columns.lanes);
+  alignas(64) float sums[most], wide[kDepth];
+  for (int64_t column = 0; column < columns.lanes; column += atOnce) {
+    Side part = columns.slice(column, atOnce);
+    float *c = p.rounded.data ? sums : p.out + part.first;
+    for (int64_t begin = 0; begin < std::max<int64_t>(1, p.depth); begin += kDepth) {
+      int64_t depth = std::min(kDepth, p.depth - begin);
+      const std::byte *row = p.lhs.data + begin * p.lhs.depthStride * p.lhs.bytes;
+      const float *a = reinterpret_cast<const float *>(row);
+      bool isWide = p.lhs.bytes == sizeof(float);
+      for (int64_t k = 0; !isWide && k < depth; ++k)
+        wide[k] = bf16ToFloat(reinterpret_cast<const uint16_t *>(row)[k * p.lhs.depthStride]);
+      multiply(part.lanes, depth, isWide ? a : wide, isWide ? p.lhs.depthStride : 1,
+               part.data + begin * part.depthStride * part.bytes, part.depthStride,
+               begin > 0 ? 1.f : p.beta, c);
+    }
+    for (int64_t l = 0; p.rounded.data && l < part.lanes; ++l)
+      p.rounded.data[part.first + l] = floatToBf16(sums[l]);
+  }
+}
+
+Status PackedGemm::run(const GemmProblem &problem, const void *lhs, const void *rhs, void *out) {
   int64_t members = 1;
   for (int64_t size : problem.batch)
     members *= size;
@@ -198,21 +254,40 @@ Status PackedGemm::run(const GemmProblem &problem, const float *lhs, const float
   if (nanoseconds < (members == 1 ? worthWaking : worthPackingAhead)) {
     int64_t rows = kScratchRows / product.lhs.panel;
     Blocks blocks(product.lhs, rows, rows);
+    int64_t sums = blocks(product.lhs, 0).lanes * product.rhs.lanes;
+    if (product.needsSums())
+      MINIGPTC_RETURN_IF_ERROR(reserveSums(sums * pool_.threads()));
     pool_.run(members * blocks.count(), [&](int64_t task, int worker) {
       PackedProduct whole = productOf(problem, kernels_, lhs, rhs, out, task / blocks.count());
-      multiplyBlock(whole.block(blocks(whole.lhs, task % blocks.count()), whole.rhs), worker);
+      PackedProduct block = whole.block(blocks(whole.lhs, task % blocks.count()), whole.rhs);
+      if (block.needsSums())
+        block.setSums(sums_.data + worker * sums);
+      multiplyBlock(block, worker);
     });
     return {};
   }
   for (int64_t member = 0; member < members; ++member)
-    runAhead(productOf(problem, kernels_, lhs, rhs, out, member));
+    MINIGPTC_RETURN_IF_ERROR(runAhead(productOf(problem, kernels_, lhs, rhs, out, member)));
+  return {};
+}
+
+Status PackedGemm::reserveSums(int64_t count) {
+  if (count <= sums_.count)
+    return {};
+  sums_ = {};
+  uint64_t bytes = uint64_t(count) * sizeof(float);
+  if (!(sums_.memory = allocateAligned(bytes)))
+    return Status(StatusCode::resourceExhausted,
+                  "no memory for " + std::to_string(bytes) + " bytes of a product's sums");
+  sums_.data = reinterpret_cast<float *>(sums_.memory.get());
+  sums_.count = count;
   return {};
 }
 
 /// Few lanes and much depth, as in gradients of weights: both operands are packed ahead.
 static bool packsBoth(const PackedProduct &p) { return p.lhs.panels() < 32 && p.rhs.panels() < 16; }
 
-void PackedGemm::runAhead(const PackedProduct &product) {
+Status PackedGemm::runAhead(const PackedProduct &product) {
   // Both operands packed should stay in the second cache; a longer one must fit in the memory.
   constexpr int64_t secondCache = 256 << 10;
   bool both = packsBoth(product), alongRows = product.lhs.lanes >= product.rhs.lanes;
@@ -222,12 +297,17 @@ void PackedGemm::runAhead(const PackedProduct &product) {
     Side part = ahead.slice(lane, most);
     PackedProduct chunk =
         alongRows ? product.block(product.lhs, part) : product.block(part, product.rhs);
+    if (chunk.needsSums()) {
+      MINIGPTC_RETURN_IF_ERROR(reserveSums(chunk.numSums()));
+      chunk.setSums(sums_.data);
+    }
     int64_t room = both ? std::min(ahead_, secondCache) : ahead_;
     int64_t lanes = both ? product.lhs.lanes + product.rhs.lanes : part.panels() * part.panel;
     int64_t depth = std::max<int64_t>(1, room / lanes / kDepth) * kDepth;
     for (int64_t begin = 0; begin < std::max<int64_t>(1, product.depth); begin += depth)
       runChunk(chunk.depthSlice(begin, depth));
   }
+  return {};
 }
 
 void PackedGemm::runChunk(const PackedProduct &product) {
@@ -266,8 +346,8 @@ void PackedGemm::packAhead(const PackedProduct &product) {
       int64_t depth = std::min(kDepth, product.depth - begin);
       float *target =
           const_cast<float *>(side.ahead) + begin * side.aheadLanes + group.first * depth;
-      side.pack(group.data + begin * side.depthStride, side.laneStride, side.depthStride,
-                group.lanes, depth, target);
+      side.pack(group.data + begin * side.depthStride * side.bytes, side.laneStride,
+                side.depthStride, group.lanes, depth, target);
     });
   };
   packSide(product.lhs);
@@ -293,8 +373,16 @@ void PackedGemm::multiplyBlock(const PackedProduct &p, int worker) const {
         next = p.rhs.slice(0, columnsAtOnce).sourceOf(end, depthFrom(end));
       else if (end < p.depth && !p.lhs.ahead)
         next = p.lhs.sourceOf(end, depthFrom(end));
-      kernels_.multiply(p.lhs.lanes, columns.lanes, depth, a, b, begin == 0 ? p.beta : 1.f,
-                        p.out + column * p.columnStride, p.rowStride, p.columnStride, next);
+      float beta = begin == 0 ? p.beta : 1.f;
+      if (p.rounded.data && p.isLast && end == p.depth) {
+        RoundedOutput out = p.rounded;
+        out.data += column * out.columnStride;
+        kernels_.multiplyRounded(p.lhs.lanes, columns.lanes, depth, a, b, beta,
+                                 p.out ? p.out + column : nullptr, p.rowStride, out, next);
+      } else {
+        kernels_.multiply(p.lhs.lanes, columns.lanes, depth, a, b, beta,
+                          p.out + column * p.columnStride, p.rowStride, p.columnStride, next);
+      }
     }
   }
 }

@@ -13,6 +13,10 @@
 // bits depend on its row of A, its column of B and nothing else: neither on the number of
 // threads, nor on how M and N are cut, nor on the instructions that this processor has.
 //
+// Operands may be bf16: they are widened when they are packed. Sums of a bf16 result are
+// kept in f32 to the last depth, and rounded once: the bits are those of the f32 result,
+// rounded.
+//
 //   PackedGemm gemm(pool, *findGemmKernels());
 //   gemm.run(problem, a, b, c);
 //
@@ -31,6 +35,7 @@
 namespace minigptc::runtime {
 
 struct PackedProduct;
+struct PackedSide;
 
 /// Owns the memory for panels. It is taken at the first product and kept: as much as any
 /// product uses, some 16 MiB and half a MiB for each thread, of which small products touch
@@ -41,14 +46,16 @@ public:
   PackedGemm(ThreadPool &pool, const GemmKernels &kernels, int64_t ahead = 2 << 20)
       : pool_(pool), kernels_(kernels), ahead_(ahead) {}
 
-  /// See GemmProblem for what must hold; f32 only.
-  Status run(const GemmProblem &problem, const float *lhs, const float *rhs, float *out);
+  /// See GemmProblem for what must hold; f32 only, with operands and results in f32 or bf16.
+  Status run(const GemmProblem &problem, const void *lhs, const void *rhs, void *out);
 
 private:
-  void runRow(const GemmProblem &problem, const float *lhs, const float *rhs, float *out,
+  void runRow(const GemmProblem &problem, const void *lhs, const void *rhs, void *out,
               int64_t members);
-  void runAhead(const PackedProduct &product);
+  void multiplyRowPart(const PackedProduct &p, const PackedSide &columns) const;
+  Status runAhead(const PackedProduct &product);
   void runChunk(const PackedProduct &product);
+  Status reserveSums(int64_t count);
   void packAhead(const PackedProduct &product);
   void multiplyBlock(const PackedProduct &block, int worker) const;
   float *shared() const;
@@ -58,6 +65,12 @@ private:
   const GemmKernels &kernels_;
   int64_t ahead_;
   std::shared_ptr<std::byte[]> memory_;
+  /// Sums of bf16 results over part of the depth; as many as any product needed.
+  struct {
+    std::shared_ptr<std::byte[]> memory;
+    float *data = nullptr;
+    int64_t count = 0;
+  } sums_;
 };
 
 } // namespace minigptc::runtime

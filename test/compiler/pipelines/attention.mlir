@@ -23,11 +23,11 @@ func.func @main(%q: tensor<2x40x4x8xf32>, %k: tensor<2x48x4x8xf32>, %v: tensor<2
   return %y, %dq, %dv : tensor<2x40x4x8xf32>, tensor<2x40x4x8xf32>, tensor<2x48x4x8xf32>
 }
 
-// No kernel takes bf16 whole.
+// No kernel takes f16 whole.
 // FUSE-LABEL: func.func @narrow
 // FUSE-NOT: graph.attention
 // FUSE: graph.dot_general
-func.func @narrow(%q: tensor<1x4x2x8xbf16>) -> tensor<1x4x2x8xbf16> attributes {graph.entry} {
-  %0, %lse = graph.attention %q, %q, %q scale = 0.5 kind = none : tensor<1x4x2x8xbf16>, tensor<1x4x2x8xbf16>, tensor<1x4x2x8xbf16> -> tensor<1x4x2x8xbf16>, tensor<1x2x4xf32>
-  return %0 : tensor<1x4x2x8xbf16>
+func.func @narrow(%q: tensor<1x4x2x8xf16>) -> tensor<1x4x2x8xf16> attributes {graph.entry} {
+  %0, %lse = graph.attention %q, %q, %q scale = 0.5 kind = none : tensor<1x4x2x8xf16>, tensor<1x4x2x8xf16>, tensor<1x4x2x8xf16> -> tensor<1x4x2x8xf16>, tensor<1x2x4xf32>
+  return %0 : tensor<1x4x2x8xf16>
 }

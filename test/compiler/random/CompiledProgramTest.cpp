@@ -125,6 +125,15 @@ TEST_CASE("Random programs compute what the interpreter does: f64") {
   checkPrograms(200, {{.floatType = "f64"}, /*gradient=*/false, 1e-6});
 }
 
+TEST_CASE("Random programs compute what the interpreter does: bf16") {
+  checkPrograms(200, {{.floatType = "bf16"}, /*gradient=*/false, 0.05});
+}
+
+TEST_CASE("Gradients of random programs are what the interpreter computes: bf16") {
+  checkPrograms(
+      200, {{.floatType = "bf16", .steps = 6, .differentiable = true}, /*gradient=*/true, 0.1});
+}
+
 TEST_CASE("Gradients of random programs are what the interpreter computes: f32") {
   checkPrograms(
       800, {{.floatType = "f32", .steps = 6, .differentiable = true}, /*gradient=*/true, 2e-4});

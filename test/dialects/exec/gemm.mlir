@@ -35,7 +35,7 @@ exec.block @types(%a: memref<4xf32>, %b: memref<4xf64>) inputs 1 frame 0 {
 // -----
 
 exec.block @integers(%a: memref<4xi32>) inputs 1 frame 0 {
-  // expected-error@+1 {{is for f32 and f64, not for 'i32'}}
+  // expected-error@+1 {{is for f32, f64 and bf16, not for 'i32'}}
   exec.gemm %a [1, 1] [] x %a [1, 1] [] into %a [1, 1] [] m = 1 n = 1 k = 1 batch = [] : memref<4xi32>, memref<4xi32>, memref<4xi32>
   exec.return
 }

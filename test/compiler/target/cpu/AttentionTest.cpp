@@ -36,7 +36,7 @@ std::string kernel(const Case &c, bool isGrad) {
   std::string k = tensor({c.batch, c.keys, c.groups, c.width}, c.type);
   std::string v = tensor({c.batch, c.keys, c.groups, c.valueWidth}, c.type);
   std::string y = tensor({c.batch, c.queries, c.heads, c.valueWidth}, c.type);
-  std::string lse = tensor({c.batch, c.heads, c.queries}, c.type);
+  std::string lse = tensor({c.batch, c.heads, c.queries}, c.type == "bf16" ? "f32" : c.type);
   std::string parameters = "%q: " + q + ", %k: " + k + ", %v: " + v, operands = "%q, %k, %v";
   std::string types = q + ", " + k + ", " + v, results = y + ", " + lse;
   if (isGrad) {
@@ -126,6 +126,16 @@ TEST_CASE("attention of odd sizes") {
   for (auto [width, valueWidth] :
        {std::pair<int64_t, int64_t>{32, 32}, {64, 6}, {6, 80}, {80, 64}, {1, 1}, {40, 24}})
     check(harness, {.queries = 19, .keys = 23, .width = width, .valueWidth = valueWidth});
+}
+
+TEST_CASE("attention of bf16: widened where it is read, rounded where it is written") {
+  KernelHarness harness;
+  harness.low = -1, harness.high = 1, harness.tolerance = 1.0 / 128;
+  for (auto [queries, keys] : {std::pair<int64_t, int64_t>{1, 1}, {5, 17}, {130, 130}, {64, 17}})
+    for (std::string kind : {"none", "causal"})
+      check(harness, {.queries = queries, .keys = keys, .kind = kind, .type = "bf16"});
+  check(harness, {.queries = 19, .keys = 23, .width = 40, .valueWidth = 24, .type = "bf16"});
+  check(harness, {.heads = 6, .width = 33, .valueWidth = 16, .type = "bf16"});
 }
 
 TEST_CASE("attention of grouped heads") {
