@@ -267,6 +267,11 @@ TEST_CASE("matrix products reach no further than their buffers") {
   CHECK_THAT(gemm([](auto &g) { g.element = fb::ElementType::i32; }),
              Contains("neither f32 nor f64"));
   CHECK_THAT(gemm([](auto &g) { g.element = fb::ElementType::f64; }), Contains("are needed"));
+  CHECK(gemm([](auto &g) { g.lhs_bf16 = g.rhs_bf16 = g.out_bf16 = true, g.beta = 0; }) == "");
+  CHECK_THAT(gemm([](auto &g) { g.out_bf16 = true, g.beta = 1; }),
+             Contains("added to a bf16 matrix"));
+  CHECK_THAT(gemm([](auto &g) { g.rhs_bf16 = true, g.element = fb::ElementType::f64; }),
+             Contains("not computed in f32"));
   auto batched = [&](int64_t m, int64_t outStride) {
     return gemm([&](fb::GemmT &g) {
       g.m = m;

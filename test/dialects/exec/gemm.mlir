@@ -39,3 +39,22 @@ exec.block @integers(%a: memref<4xi32>) inputs 1 frame 0 {
   exec.gemm %a [1, 1] [] x %a [1, 1] [] into %a [1, 1] [] m = 1 n = 1 k = 1 batch = [] : memref<4xi32>, memref<4xi32>, memref<4xi32>
   exec.return
 }
+
+// -----
+
+// CHECK-LABEL: exec.block @narrow
+exec.block @narrow(%a: memref<4xbf16>, %b: memref<4xf32>, %c: memref<4xbf16>) inputs 2 frame 0 {
+  // CHECK: exec.gemm {{.*}} : memref<4xbf16>, memref<4xf32>, memref<4xbf16>
+  exec.gemm %a [2, 1] [] x %b [2, 1] [] into %c [2, 1] [] m = 2 n = 2 k = 2 batch = [] : memref<4xbf16>, memref<4xf32>, memref<4xbf16>
+  // CHECK: exec.gemm {{.*}} beta = 1.0
+  exec.gemm %a [2, 1] [] x %a [2, 1] [] into %b [2, 1] [] m = 2 n = 2 k = 2 batch = [] beta = 1.0 : memref<4xbf16>, memref<4xbf16>, memref<4xf32>
+  exec.return
+}
+
+// -----
+
+exec.block @rounded_twice(%a: memref<4xbf16>) inputs 1 frame 0 {
+  // expected-error@+1 {{adds to a bf16 matrix, whose sums would be rounded twice}}
+  exec.gemm %a [2, 1] [] x %a [2, 1] [] into %a [2, 1] [] m = 2 n = 2 k = 2 batch = [] beta = 1.0 : memref<4xbf16>, memref<4xbf16>, memref<4xbf16>
+  exec.return
+}

@@ -64,3 +64,13 @@ func.func @residual(%x: tensor<8x4xf32>, %y: tensor<8x4xf32>, %w: tensor<4x4xf32
   %1 = graph.add %p, %b : tensor<8x4xf32>
   return %r, %0, %1 : tensor<8xf32>, tensor<8x4xf32>, tensor<8x4xf32>
 }
+
+// A product of bf16 is rounded before it is added: in place, the sum would be rounded alone.
+// CHECK-LABEL: func @narrow
+// CHECK-NOT: graph.dot_accumulate
+func.func @narrow(%x: tensor<8x4xbf16>, %w: tensor<4x4xbf16>) -> tensor<8x4xbf16> {
+  %a = graph.dot_general %x, %w, batching_dims = [] x [], contracting_dims = [1] x [1] : (tensor<8x4xbf16>, tensor<4x4xbf16>) -> tensor<8x4xbf16>
+  %b = graph.dot_general %x, %w, batching_dims = [] x [], contracting_dims = [1] x [0] : (tensor<8x4xbf16>, tensor<4x4xbf16>) -> tensor<8x4xbf16>
+  %0 = graph.add %a, %b : tensor<8x4xbf16>
+  return %0 : tensor<8x4xbf16>
+}
