@@ -70,8 +70,10 @@ bool minigptc::detail::isLibraryPlace(const std::source_location &where) {
 
 Location TraceContext::location(const std::source_location &where) {
   auto toLoc = [&](const std::source_location &place) -> Location {
-    return FileLineColLoc::get(mlir(), displayFile(place.file_name()), place.line(),
-                               place.column());
+    StringAttr &file = files[place.file_name()];
+    if (!file)
+      file = StringAttr::get(mlir(), displayFile(place.file_name()));
+    return FileLineColLoc::get(file, place.line(), place.column());
   };
   Location loc = toLoc(where);
   if (!isLibraryPlace(where))

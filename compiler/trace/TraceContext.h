@@ -93,6 +93,8 @@ public:
 
   /// Places of the calls that lead into library code, innermost last.
   std::vector<std::source_location> callPlaces;
+  /// File names as locations have them, by those of the places.
+  llvm::DenseMap<const char *, mlir::StringAttr> files;
 
 private:
   FunctionScope &pushScope(mlir::TypeRange inputs, mlir::Location loc);

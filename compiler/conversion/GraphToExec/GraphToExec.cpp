@@ -212,7 +212,9 @@ struct ConvertGraphToExec : minigptc::impl::ConvertGraphToExecBase<ConvertGraphT
       auto buffers = BufferAssignment::compute(function, lookup, inPlace);
       if (failed(buffers) || failed(BlockEmitter(function, *buffers, lookup).emit()))
         return signalPassFailure();
-      blocks[function.getSymNameAttr()] = buffers->getInfo();
+      BlockInfo &info = blocks[function.getSymNameAttr()];
+      if (functions->getUses(function).size() > 0) // An entry's table would be large.
+        info = buffers->getInfo();
       converted.push_back(function);
     }
     for (func::FuncOp function : converted)
