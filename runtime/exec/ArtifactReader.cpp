@@ -132,8 +132,8 @@ private:
     uint32_t count = sizeOfVector(table_.locations());
     for (uint32_t i = 0; i < count; ++i) {
       const fb::Location &location = *table_.locations()->Get(i);
-      if (location.caller() < -1 ||
-          (location.caller() >= 0 && uint32_t(location.caller()) >= count))
+      // Callers come first, so that no chain of them is without end.
+      if (location.caller() < -1 || (location.caller() >= 0 && uint32_t(location.caller()) >= i))
         return invalidArtifact("a location's caller is not there");
       program_.locations.push_back(
           {viewOf(location.file()), location.line(), location.column(),

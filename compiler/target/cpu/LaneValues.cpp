@@ -54,7 +54,8 @@ Value LaneCloner::vector(Value from) {
     unsigned width = type.getElementType().isIndex() ? 64 : type.getElementTypeBitWidth();
     SmallVector<APInt> steps;
     for (int64_t lane = 0; lane < kLanes; ++lane)
-      steps.emplace_back(width, lane * value.stride, /*isSigned=*/true, /*implicitTrunc=*/true);
+      steps.emplace_back(width, uint64_t(lane) * uint64_t(value.stride), /*isSigned=*/true,
+                         /*implicitTrunc=*/true);
     Value step = arith::ConstantOp::create(builder, loc, type, DenseElementsAttr::get(type, steps));
     result = arith::AddIOp::create(builder, loc, result, step);
   }
@@ -138,7 +139,10 @@ bool LaneCloner::cloneLinear(Operation *op) {
 
 bool LaneCloner::cloneSum(Operation *op, bool subtracts) {
   Lanes a = get(op->getOperand(0)), b = get(op->getOperand(1));
-  int64_t stride = subtracts ? a.stride - b.stride : a.stride + b.stride;
+  int64_t stride;
+  if (subtracts ? llvm::SubOverflow(a.stride, b.stride, stride)
+                : llvm::AddOverflow(a.stride, b.stride, stride))
+    return false;
   auto fits = [](const Lanes &x, const Lanes &other) {
     return x.aligned && other.isUniform() && isWholeBlocks(other.scalar);
   };
@@ -149,12 +153,13 @@ bool LaneCloner::cloneSum(Operation *op, bool subtracts) {
 
 bool LaneCloner::cloneProduct(arith::MulIOp op) {
   Lanes a = get(op.getLhs()), b = get(op.getRhs());
+  const Lanes &linear = a.isLinear() ? a : b;
   std::optional<int64_t> factor = constantOf(a.isLinear() ? op.getRhs() : op.getLhs());
-  if (!factor)
+  int64_t stride;
+  if (!factor || llvm::MulOverflow(linear.stride, *factor, stride))
     return false;
-  int64_t stride = std::max(a.stride, b.stride) * *factor;
   lanes[op.getResult()] = {
-      cloneScalar(op)->getResult(0), {}, stride, *factor == 1 && (a.aligned || b.aligned)};
+      cloneScalar(op)->getResult(0), {}, stride, *factor == 1 && linear.aligned};
   return true;
 }
 

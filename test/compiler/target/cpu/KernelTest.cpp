@@ -43,6 +43,17 @@ TEST_CASE("every op that has no decomposition has a kernel") {
   CHECK(count > 50);
 }
 
+TEST_CASE("indices that run backwards") {
+  KernelHarness().check(kernel("%x: tensor<40xi32>", "tensor<40xi32>", R"(
+    %i = graph.iota dim = 0 : tensor<40xi32>
+    %last = graph.constant dense<39> : tensor<40xi32>
+    %three = graph.constant dense<3> : tensor<40xi32>
+    %back = graph.subtract %last, %i : tensor<40xi32>
+    %times = graph.multiply %back, %three : tensor<40xi32>
+    %0 = graph.add %times, %x : tensor<40xi32>
+    return %0 : tensor<40xi32>)"));
+}
+
 TEST_CASE("unary ops") {
   KernelHarness harness;
   const char *floatOps[] = {"cbrt",   "ceil",        "cosine",
