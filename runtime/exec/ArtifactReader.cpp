@@ -132,13 +132,27 @@ private:
     uint32_t count = sizeOfVector(table_.locations());
     for (uint32_t i = 0; i < count; ++i) {
       const fb::Location &location = *table_.locations()->Get(i);
-      // Callers come first, so that no chain of them is without end.
-      if (location.caller() < -1 || (location.caller() >= 0 && uint32_t(location.caller()) >= i))
+      if (location.caller() < -1 ||
+          (location.caller() >= 0 && uint32_t(location.caller()) >= count))
         return invalidArtifact("a location's caller is not there");
       program_.locations.push_back(
           {viewOf(location.file()), location.line(), location.column(),
            location.caller() < 0 ? kNoLocation : uint32_t(location.caller())});
     }
+    return checkCallers();
+  }
+
+  /// Every chain of callers has an end.
+  Status checkCallers() const {
+    std::vector<uint32_t> walkedFrom(program_.locations.size(), kNoLocation);
+    for (uint32_t start = 0; start < walkedFrom.size(); ++start)
+      for (uint32_t i = start; i < walkedFrom.size(); i = program_.locations[i].caller) {
+        if (walkedFrom[i] == start)
+          return invalidArtifact("a location is its own caller");
+        if (walkedFrom[i] != kNoLocation)
+          break;
+        walkedFrom[i] = start;
+      }
     return {};
   }
 

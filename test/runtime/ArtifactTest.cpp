@@ -341,8 +341,8 @@ TEST_CASE("entries, parameters, kernels and blobs make sense") {
   CHECK_THAT(refusal([](auto &p) { p.table.target = nullptr; }), Contains("no target"));
   CHECK_THAT(refusal([](auto &p) { p.table.locations[0]->caller = 2; }),
              Contains("caller is not there"));
-  CHECK_THAT(refusal([](auto &p) { p.table.locations[0]->caller = 0; }),
-             Contains("caller is not there"));
+  CHECK_THAT(refusal([](auto &p) { p.table.locations[1]->caller = 0; }),
+             Contains("its own caller"));
   CHECK_THAT(refusal([](auto &p) { p.table.blocks[2]->frame_size = 100; }),
              Contains("frame has no sensible size"));
   CHECK_THAT(refusal([](auto &p) { p.table.blocks[2]->frame_size = 1ull << 60; }),

@@ -102,10 +102,9 @@ Status minigptc::checkFits(const runtime::RunConfig &config) {
     return Status(StatusCode::invalidArgument, text)
         .withHelp("make model.d_model, model.d_ff, model.num_layers or model.vocab_size smaller");
   }
-  // What backward can't do without: each block's input, and the logits.
+  // What backward can't do without: each block's input. Logits are made some rows at a time.
   double positions = double(config.training.batchSize) * double(model.contextLength);
-  double activations =
-      4.0 * positions * (double(model.numLayers) * double(model.dModel) + double(model.vocabSize));
+  double activations = 4.0 * positions * double(model.numLayers) * double(model.dModel);
   if (state + activations <= memory)
     return Status::success();
   snprintf(

@@ -192,19 +192,25 @@ BlockInfo BufferAssignment::getInfo() {
   BlockInfo info;
   info.frameSize = frameSize;
   info.donates = llvm::any_of(donatedInput, [](int input) { return input >= 0; });
-  for (auto [output, value] :
-       llvm::enumerate(function.getBody().front().getTerminator()->getOperands())) {
+  auto results = function.getBody().front().getTerminator()->getOperands();
+  unsigned numInputs = function.getNumArguments();
+  std::vector<SmallVector<const Storage *, 2>> writers(results.size());
+  for (const Storage &storage : storages)
+    if (storage.kind == Kind::output)
+      writers[storage.index].push_back(&storage);
+  for (auto [output, value] : llvm::enumerate(results)) {
+    SmallVector<bool> &row = info.mayOverwrite.emplace_back(numInputs, false);
     const Storage &storage = storages[storageOf.lookup(value)];
-    bool direct = storage.kind == Kind::output && storage.index == output;
+    if (storage.kind != Kind::output || storage.index != output)
+      continue;
     // Accumulators may have been there before.
     int64_t firstWrite = std::numeric_limits<int64_t>::max();
-    for (const Storage &other : storages)
-      if (other.kind == Kind::output && other.index == output && &other != &storage)
-        firstWrite = std::min(firstWrite, other.begin);
-    auto &row = info.mayOverwrite.emplace_back();
-    for (unsigned input = 0; input < function.getNumArguments(); ++input)
-      row.push_back(direct && storages[input].bytes == storage.bytes &&
-                    storages[input].end < firstWrite && mayWriteOver(input, storage, value));
+    for (const Storage *other : writers[output])
+      if (other != &storage)
+        firstWrite = std::min(firstWrite, other->begin);
+    for (unsigned input = 0; input < numInputs; ++input)
+      row[input] = storages[input].bytes == storage.bytes && storages[input].end < firstWrite &&
+                   mayWriteOver(input, storage, value);
   }
   return info;
 }
