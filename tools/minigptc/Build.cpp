@@ -104,7 +104,8 @@ Status minigptc::checkFits(const runtime::RunConfig &config) {
   }
   // What backward can't do without: each block's input. Logits are made some rows at a time.
   double positions = double(config.training.batchSize) * double(model.contextLength);
-  double activations = 4.0 * positions * double(model.numLayers) * double(model.dModel);
+  double bytes = config.training.precision == "bf16" ? 2 : 4;
+  double activations = bytes * positions * double(model.numLayers) * double(model.dModel);
   if (state + activations <= memory)
     return Status::success();
   snprintf(
