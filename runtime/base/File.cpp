@@ -126,10 +126,45 @@ Status syncDirectory(const std::string &path) {
   return {};
 }
 
-StatusOr<AtomicFile> AtomicFile::create(const std::string &path) {
+/// The file that a link leads to, else `path`: renaming onto a link would replace the link.
+static std::string resolveLink(const std::string &path) {
+  std::error_code error;
+  if (!std::filesystem::is_symlink(path, error))
+    return path;
+  std::filesystem::path target = std::filesystem::canonical(path, error);
+  return error ? path : target.string();
+}
+
+/// A device, a pipe, a socket.
+static bool isSpecial(const std::filesystem::file_status &file) {
+  return std::filesystem::exists(file) && !std::filesystem::is_regular_file(file) &&
+         !std::filesystem::is_directory(file);
+}
+
+Status checkWritable(const std::string &path) {
   std::error_code ignored;
-  if (std::filesystem::is_directory(path, ignored))
-    return fileError(EISDIR, "write", path);
+  // Opening a pipe would wait for its reader, and closing it ends what the reader gets.
+  if (isSpecial(std::filesystem::status(path, ignored)))
+    return access(path.c_str(), W_OK) == 0 ? Status() : fileError(errno, "write", path);
+  // The temporary file goes away with the object.
+  return AtomicFile::create(path).status();
+}
+
+StatusOr<AtomicFile> AtomicFile::openSpecial(const std::string &path) {
+  int descriptor = open(path.c_str(), O_WRONLY | O_CLOEXEC);
+  if (descriptor < 0)
+    return fileError(errno, "write", path);
+  return AtomicFile(path, "", descriptor);
+}
+
+StatusOr<AtomicFile> AtomicFile::create(const std::string &name) {
+  std::error_code ignored;
+  std::filesystem::file_status target = std::filesystem::status(name, ignored);
+  if (std::filesystem::is_directory(target))
+    return fileError(EISDIR, "write", name);
+  if (isSpecial(target))
+    return openSpecial(name);
+  std::string path = resolveLink(name);
   std::string temporary = path + ".tmp-XXXXXX";
   int descriptor = mkostemp(temporary.data(), O_CLOEXEC);
   if (descriptor < 0)
@@ -158,7 +193,8 @@ void AtomicFile::discard() {
   if (descriptor_ < 0)
     return;
   close(std::exchange(descriptor_, -1));
-  unlink(temporary_.c_str());
+  if (!temporary_.empty())
+    unlink(temporary_.c_str());
 }
 
 Status AtomicFile::write(std::span<const std::byte> bytes) {
@@ -175,6 +211,9 @@ Status AtomicFile::write(std::span<const std::byte> bytes) {
 }
 
 Status AtomicFile::commit() {
+  if (temporary_.empty())
+    return close(std::exchange(descriptor_, -1)) == 0 ? Status()
+                                                      : fileError(errno, "write", path_);
   // A full disk may show only here.
   if (fsync(descriptor_) != 0) {
     Status status = fileError(errno, "write", path_);

@@ -36,6 +36,9 @@ StatusOr<std::string> readTextFile(const std::string &path);
 Status writeFileAtomically(const std::string &path, std::span<const std::byte> bytes);
 Status writeFileAtomically(const std::string &path, std::string_view text);
 
+/// Fails if a file of that name could not be written: checked before hours of work.
+Status checkWritable(const std::string &path);
+
 /// Makes the folder and its parents where they are missing.
 Status createDirectories(const std::string &path);
 
@@ -43,7 +46,8 @@ Status createDirectories(const std::string &path);
 Status syncDirectory(const std::string &path);
 
 /// A file being written under a temporary name in its own folder. Movable; without
-/// a successful `commit` the destructor removes what was written.
+/// a successful `commit` the destructor removes what was written. Of a link, the file
+/// that it leads to is replaced; a device or pipe is never replaced, but written to as it is.
 class AtomicFile {
 public:
   static StatusOr<AtomicFile> create(const std::string &path);
@@ -60,9 +64,10 @@ public:
 private:
   AtomicFile(std::string path, std::string temporary, int descriptor)
       : path_(std::move(path)), temporary_(std::move(temporary)), descriptor_(descriptor) {}
+  static StatusOr<AtomicFile> openSpecial(const std::string &path);
   void discard();
 
-  std::string path_, temporary_;
+  std::string path_, temporary_; ///< no temporary name: a device or pipe
   int descriptor_ = -1;
   uint64_t size_ = 0;
 };

@@ -39,9 +39,4 @@ StatusOr<OutputFolder> OutputFolder::open(const std::string &path, bool resume) 
   return folder;
 }
 
-Status checkWritable(const std::string &path) {
-  // The temporary file goes away with the object.
-  return AtomicFile::create(path).status();
-}
-
 } // namespace minigptc::runtime

@@ -38,9 +38,6 @@ private:
   std::string path_;
 };
 
-/// Fails if a file of that name could not be written: checked before hours of work.
-Status checkWritable(const std::string &path);
-
 } // namespace minigptc::runtime
 
 #endif // MINIGPTC_RUNTIME_TRAIN_OUTPUTFOLDER_H

@@ -10,9 +10,11 @@
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <csignal>
+#include <fcntl.h>
 #include <filesystem>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 using namespace minigptc;
 using namespace minigptc::runtime;
@@ -120,6 +122,33 @@ TEST_CASE("a file appears when it is complete") {
   umask(mask);
   REQUIRE(stat(path.c_str(), &info) == 0);
   CHECK((info.st_mode & 0777) == (0666 & ~mask));
+}
+
+TEST_CASE("a pipe is written to and stays a pipe") {
+  Folder folder;
+  std::string path = folder / "pipe";
+  REQUIRE(mkfifo(path.c_str(), 0600) == 0);
+  CHECK(checkWritable(path).ok()); // does not wait for a reader
+  int reader = open(path.c_str(), O_RDONLY | O_NONBLOCK);
+  REQUIRE(reader >= 0);
+  CHECK(writeFileAtomically(path, "through").ok());
+  char text[16] = {};
+  CHECK(read(reader, text, sizeof text) == 7);
+  close(reader);
+  CHECK(std::string(text) == "through");
+  CHECK(fs::is_fifo(path));
+  CHECK(folder.files() == 1);
+}
+
+TEST_CASE("of a link, the file that it leads to is written") {
+  Folder folder;
+  std::string path = folder / "link", target = folder / "target";
+  REQUIRE(writeFileAtomically(target, "old").ok());
+  fs::create_symlink("target", path);
+  CHECK(writeFileAtomically(path, "new").ok());
+  CHECK(fs::is_symlink(path));
+  CHECK(*readTextFile(target) == "new");
+  CHECK(folder.files() == 2);
 }
 
 TEST_CASE("a full disk leaves the old file and says so") {

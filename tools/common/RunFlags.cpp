@@ -1,8 +1,8 @@
 //===- RunFlags.cpp - flags of a training run -----------------------------===//
 #include "tools/common/RunFlags.h"
 
+#include "runtime/base/File.h"
 #include "runtime/base/Suggest.h"
-#include "runtime/train/OutputFolder.h"
 #include "runtime/train/StepProfile.h"
 
 #include <cmath>
