@@ -1,5 +1,7 @@
 #include "runtime/base/ThreadPool.h"
 
+#include "runtime/base/Clock.h"
+
 #include <algorithm>
 #include <chrono>
 #include <sched.h>
@@ -17,12 +19,6 @@ void pauseCpu() {
 #else
   std::atomic_signal_fence(std::memory_order_seq_cst);
 #endif
-}
-
-int64_t nanosecondsNow() {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(
-             std::chrono::steady_clock::now().time_since_epoch())
-      .count();
 }
 
 /// Spins until `ready()` or the time is over; says which.

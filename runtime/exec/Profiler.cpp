@@ -1,15 +1,9 @@
 #include "runtime/exec/Profiler.h"
 
-#include <chrono>
+#include "runtime/base/Clock.h"
 
 namespace minigptc::runtime {
 namespace {
-
-int64_t now() {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(
-             std::chrono::steady_clock::now().time_since_epoch())
-      .count();
-}
 
 std::string list(const std::vector<TensorType> &types) {
   std::string text;
@@ -57,12 +51,12 @@ std::string_view InstructionInfo::userPlace() const {
 Status Profiler::before(const BoundInstruction &) {
   for (std::vector<BusySpan> &spans : threads_)
     spans.clear();
-  start_ = now();
+  start_ = nanosecondsNow();
   return {};
 }
 
 Status Profiler::after(const BoundInstruction &bound) {
-  int64_t end = now();
+  int64_t end = nanosecondsNow();
   spans_.clear();
   for (size_t thread = 0; thread < threads_.size(); ++thread)
     for (const BusySpan &span : threads_[thread])
@@ -74,10 +68,10 @@ Status Profiler::after(const BoundInstruction &bound) {
   return {};
 }
 
-void Profiler::enter(const Instruction &) { callStarts_.push_back(now()); }
+void Profiler::enter(const Instruction &) { callStarts_.push_back(nanosecondsNow()); }
 
 void Profiler::leave(const Instruction &call) {
-  callback_({infoOf(call, 0), callStarts_.back(), now(), {}});
+  callback_({infoOf(call, 0), callStarts_.back(), nanosecondsNow(), {}});
   callStarts_.pop_back();
 }
 

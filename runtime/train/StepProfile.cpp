@@ -1,20 +1,14 @@
 #include "runtime/train/StepProfile.h"
 
+#include "runtime/base/Clock.h"
 #include "runtime/base/File.h"
 #include "runtime/base/TraceFile.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
 
 namespace minigptc::runtime {
 namespace {
-
-int64_t now() {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(
-             std::chrono::steady_clock::now().time_since_epoch())
-      .count();
-}
 
 constexpr int kStepTrack = 0, kFirstThreadTrack = 1;
 /// Shorter waits are the end of any parallel loop.
@@ -97,9 +91,9 @@ StepProfile::profiled(std::string_view entry,
                                  event.endNanoseconds,
                                  {event.threads.begin(), event.threads.end()}});
   });
-  step.startNanoseconds = now();
+  step.startNanoseconds = nanosecondsNow();
   StatusOr<std::vector<Array>> outputs = run();
-  step.endNanoseconds = now();
+  step.endNanoseconds = nanosecondsNow();
   session_.profile({});
   if (!outputs)
     steps_.pop_back();

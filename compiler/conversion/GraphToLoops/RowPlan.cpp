@@ -1,6 +1,7 @@
 //===- RowPlan.cpp --------------------------------------------------------===//
 #include "compiler/conversion/GraphToLoops/RowPlan.h"
 #include "dialects/graph/Transforms/FusionCost.h"
+#include "dialects/graph/Transforms/RowSpace.h"
 
 using namespace mlir;
 using namespace minigptc::graph;
@@ -44,10 +45,7 @@ private:
   bool staysInRow(Operation *op) const;
   bool repeatsRows(BroadcastInDimOp op) const;
 
-  bool isFull(Value value) const {
-    return !shapeOf(value).empty() && shapeOf(value).back() == result.columns &&
-           sizeOf(value) == rows * result.columns;
-  }
+  bool isFull(Value value) const { return space.isFull(value); }
   /// The reduction along rows that makes the value, or null.
   ReductionKernelOp rowReduction(Value value) const {
     auto op = value.getDefiningOp<ReductionKernelOp>();
@@ -59,7 +57,7 @@ private:
 
   Block &body;
   RowPlan result;
-  int64_t rows = 1;
+  RowSpace space;
   /// How many reductions along rows a value depends on, in a chain.
   DenseMap<Value, unsigned> levels;
   DenseMap<Value, unsigned> firstPhase;
@@ -71,25 +69,25 @@ private:
 /// The largest operand that is reduced along its last dimension; without one, what
 /// a column output is made from.
 bool RowPlanner::chooseSpace() {
-  Value space;
+  Value largest;
   for (int64_t fromLast : {1, 2}) {
     for (Operation &op : body.without_terminator()) {
       auto reduction = dyn_cast<ReductionKernelOp>(op);
       if (!reduction || !reducesOnly(reduction, fromLast))
         continue;
-      if (Value operand = op.getOperand(0); !space || sizeOf(operand) > sizeOf(space))
-        space = operand;
+      if (Value operand = op.getOperand(0); !largest || sizeOf(operand) > sizeOf(largest))
+        largest = operand;
     }
-    if (space)
+    if (largest)
       break;
   }
-  if (!space)
+  if (!largest)
     return false;
-  result.columns = shapeOf(space).back();
-  rows = ShapedType::getNumElements(shapeOf(space).drop_back());
+  result.columns = shapeOf(largest).back();
+  space = {ShapedType::getNumElements(shapeOf(largest).drop_back()), result.columns};
   // The values of one row have no index that varies, so that code for them would
   // move out of the walk, in front of the reductions that it needs.
-  return rows != 1;
+  return space.rows != 1;
 }
 
 bool RowPlanner::addColumnOutput(unsigned number, Value output) {
@@ -111,13 +109,13 @@ bool RowPlanner::addColumnOutput(unsigned number, Value output) {
 }
 
 bool RowPlanner::sortOutputs() {
-  result.items = rows;
+  result.items = space.rows;
   for (auto [number, output] : llvm::enumerate(outputs())) {
     if (addColumnOutput(number, output))
       continue;
     if (isFull(output))
       result.fullOutputs.push_back(number);
-    else if (sizeOf(output) == rows)
+    else if (sizeOf(output) == space.rows)
       result.rowOutputs.push_back(number);
     else
       return false;
@@ -203,7 +201,7 @@ void RowPlanner::chooseKept() {
 
 /// True if the operand has one value for each row.
 bool RowPlanner::repeatsRows(BroadcastInDimOp op) const {
-  if (!isFull(op.getResult()) || sizeOf(op.getOperand()) != rows)
+  if (!isFull(op.getResult()) || sizeOf(op.getOperand()) != space.rows)
     return false;
   int64_t last = shapeOf(op.getResult()).size() - 1;
   return llvm::all_of(llvm::zip_equal(op.getDims(), shapeOf(op.getOperand())), [&](auto pair) {
@@ -220,7 +218,7 @@ bool RowPlanner::staysInRow(Operation *op) const {
     return repeatsRows(broadcast);
   if (isa<ReshapeOp>(op)) {
     Value from = op->getOperand(0), to = op->getResult(0);
-    return isFull(from) == isFull(to) && (isFull(from) || sizeOf(from) == rows);
+    return isFull(from) == isFull(to) && (isFull(from) || sizeOf(from) == space.rows);
   }
   auto fusible = dyn_cast<FusibleOp>(op);
   return fusible && fusible.getFusionKind() == FusionKind::elementwise;

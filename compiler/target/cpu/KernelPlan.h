@@ -1,10 +1,10 @@
 //===- KernelPlan.h - how a kernel's work is cut ----------------*- C++ -*-===//
 //
 // A kernel that reduces along rows and goes on with the results in the same rows is a row
-// kernel (RowPlan.h). Any other computes its outputs by loop nests; outputs of as many
-// elements share one,
-// in which an element of every output is computed before any is stored (so that an
-// output may take over the buffer of an input that is read at the same place).
+// kernel (RowPlan.h); an op with loops of its own is a kernel by itself (WholeKernels.h).
+// Any other computes its outputs by loop nests; outputs of as many elements share one, in
+// which an element of every output is computed before any is stored (so that an output
+// may take over the buffer of an input that is read at the same place).
 // A nest's rows (outer dimensions collapsed) and, where a row is long, chunks of
 // it are the work items that threads pick up. The plan is a function of the
 // kernel's ops and shapes only, so that results do not depend on threads, and it
@@ -26,12 +26,9 @@ struct NestPlan {
   llvm::SmallVector<unsigned> outputs; ///< result numbers of the kernel
   llvm::SmallVector<int64_t> shape;    ///< of the first output; one dimension if flat
   bool flat = false; ///< all values have the nest's shape and are indexed by position
-  /// The result is a scatter's: dimension `inner` is cut, all others are walked
-  /// by every item.
-  bool scatter = false;
-  /// The result is a block update's: dimension `inner` is cut, all others are walked by
-  /// every item.
-  bool block = false;
+  /// The result is a scatter's, or a block update's: dimension `inner` is cut, all others
+  /// are walked by every item.
+  bool scatter = false, block = false;
   int64_t inner = -1; ///< innermost dimension that counts; -1: a scalar
   int64_t rows = 1, chunks = 1, chunk = 1;
 

@@ -7,8 +7,8 @@
 // |---|---|---|
 // | full | R·C elements, the last dimension C | at (row, column) |
 // | row | R elements | once per row |
-// | partial | [chunks, C], the sum of a full value over R / chunks rows | per column, along the
-// walk | | other | any: a column vector, a scalar, a table that is gathered | anywhere |
+// | partial | [chunks, C], sums of a full value over R / chunks rows | per column, on the way |
+// | other | any: a column vector, a scalar, a gathered table | anywhere |
 //
 // Reductions along the last dimension make row values of full ones; broadcasts
 // make full ones of row values, so that a softmax or the gradient of a norm is

@@ -54,15 +54,6 @@ void multiplyPanel(const GemmProblem &p, const T *lhs, const T *rhs, T *out, int
            &rntm);
 }
 
-/// Offset of a member of the batch, which is counted row-major.
-int64_t batchOffset(const std::vector<int64_t> &batch, const std::vector<int64_t> &strides,
-                    int64_t member) {
-  int64_t offset = 0;
-  for (size_t d = batch.size(); d-- > 0; member /= batch[d])
-    offset += member % batch[d] * strides[d];
-  return offset;
-}
-
 template <typename T>
 void multiply(const GemmProblem &p, const T *lhs, const T *rhs, T *out, ThreadPool &pool) {
   int64_t members = 1;

@@ -20,6 +20,14 @@ int64_t divideUp(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 } // namespace
 
+int64_t batchOffset(const std::vector<int64_t> &batch, const std::vector<int64_t> &strides,
+                    int64_t member) {
+  int64_t offset = 0;
+  for (size_t d = batch.size(); d-- > 0; member /= batch[d])
+    offset += member % batch[d] * strides[d];
+  return offset;
+}
+
 /// The rows of A, or the columns of B.
 struct PackedSide {
   const std::byte *data = nullptr;
@@ -83,14 +91,6 @@ struct Blocks {
                             small * panel);
   }
 };
-
-int64_t batchOffset(const std::vector<int64_t> &batch, const std::vector<int64_t> &strides,
-                    int64_t member) {
-  int64_t offset = 0;
-  for (size_t d = batch.size(); d-- > 0; member /= batch[d])
-    offset += member % batch[d] * strides[d];
-  return offset;
-}
 
 } // namespace
 

@@ -35,6 +35,10 @@
 namespace minigptc::runtime {
 
 struct PackedProduct;
+
+/// Elements from an operand's start to a member of the batch, which is counted row-major.
+int64_t batchOffset(const std::vector<int64_t> &batch, const std::vector<int64_t> &strides,
+                    int64_t member);
 struct PackedSide;
 
 /// Owns the memory for panels. It is taken at the first product and kept: as much as any
