@@ -4,6 +4,7 @@
 #include <catch2/catch.hpp>
 
 #include <cmath>
+#include <random>
 
 using namespace mlir;
 using namespace minigptc;
@@ -52,6 +53,45 @@ TEST_CASE("indices that run backwards") {
     %times = graph.multiply %back, %three : tensor<40xi32>
     %0 = graph.add %times, %x : tensor<40xi32>
     return %0 : tensor<40xi32>)"));
+}
+
+/// A kernel of integer functions of the index, at random: vector loops keep what is linear
+/// in the index as a scalar and a stride.
+static std::string indexKernel(std::mt19937 &random) {
+  auto below = [&](size_t n) { return random() % n; };
+  const char *const ops[] = {"add", "subtract", "multiply", "divide", "remainder", "maximum"};
+  const int constants[] = {-1, 1, 2, 3, 5, 16, 17, 32, 48, 100};
+  const std::string columns = below(2) ? "48" : "53";
+  const char *const elements[] = {"i32", "i64", "ui32", "i8"};
+  std::string element = elements[below(4)], shape = "3x" + columns + "x";
+  std::string type = "tensor<" + shape + element + ">";
+  std::string body = "%0 = graph.iota dim = 1 : " + type + "\n%1 = graph.iota dim = 0 : " + type;
+  int count = 2;
+  auto emit = [&](const std::string &op) {
+    body += "\n%" + std::to_string(count++) + " = graph." + op + " : " + type;
+  };
+  for (int step = 0; step < 6; ++step) {
+    int value = constants[below(std::size(constants))];
+    emit("constant dense<" + std::to_string(element == "ui32" ? std::abs(value) : value) + ">");
+    // Mostly what was last computed, and the constant.
+    std::string a = "%" + std::to_string(step > 0 && below(4) ? count - 2 : below(2)),
+                b = "%" + std::to_string(below(4) ? count - 1 : below(count));
+    if (below(2))
+      std::swap(a, b);
+    emit(std::string(ops[below(std::size(ops))]) + " " + a + ", " + b);
+  }
+  body += "\n%p = graph.compare LT, %" + std::to_string(count - 1) + ", %" +
+          std::to_string(count - 2) + " : (" + type + ", " + type + ") -> tensor<" + shape +
+          "i1>\n%r = graph.select %p, %" + std::to_string(count - 1) + ", %0 : tensor<" + shape +
+          "i1>, " + type + "\n%s = graph.add %r, %x : " + type + "\nreturn %s : " + type;
+  return kernel("%x: " + type, type, body);
+}
+
+TEST_CASE("integer functions of indices") {
+  KernelHarness harness;
+  std::mt19937 random(5);
+  for (int i = 0; i < 60; ++i)
+    harness.check(indexKernel(random));
 }
 
 TEST_CASE("unary ops") {
