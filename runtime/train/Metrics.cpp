@@ -166,8 +166,9 @@ static Json largestShares(const std::vector<MemoryShare> &peak) {
       groups.push_back({&share, 0});
     ++groups[found->second].count;
   }
-  std::stable_sort(groups.begin(), groups.end(), [](const Group &a, const Group &b) {
-    return a.share->bytes * uint64_t(a.count) > b.share->bytes * uint64_t(b.count);
+  std::sort(groups.begin(), groups.end(), [](const Group &a, const Group &b) {
+    uint64_t ofA = a.share->bytes * uint64_t(a.count), ofB = b.share->bytes * uint64_t(b.count);
+    return ofA != ofB ? ofA > ofB : a.share < b.share; // equal ones as they come
   });
   groups.resize(std::min(groups.size(), most));
   Json json = Json::array();

@@ -97,6 +97,8 @@ TEST_CASE("summary: every key of the command line's page") {
   summary.modelFlopsPerStep = 2e9;
   summary.medianStepSeconds = 0.1;
   summary.gemmPeak = 40e9;
+  summary.peak = {
+      {"gemm f32[4]", "a.cpp:1", 16}, {"exp f32[2]", "b.cpp:2", 10}, {"exp f32[2]", "b.cpp:2", 10}};
   auto json = nlohmann::json::parse(toJson(summary, options));
   for (const char *key :
        {"parameters", "devices", "mesh", "mode", "target", "final_loss", "steps", "tokens_per_s",
@@ -107,5 +109,9 @@ TEST_CASE("summary: every key of the command line's page") {
   CHECK(json["memory_per_device"] ==
         nlohmann::json::parse(R"({"parameters": 40, "gradients": 40, "optimizer": 40,
                                   "activations": 60, "workspace": 20, "total": 200})"));
+  // Equal tensors are one entry, and the sum of their bytes counts.
+  CHECK(json["memory_peak"] == nlohmann::json::parse(R"([
+      {"tensor": "exp f32[2]", "at": "b.cpp:2", "count": 2, "bytes": 20},
+      {"tensor": "gemm f32[4]", "at": "a.cpp:1", "count": 1, "bytes": 16}])"));
   CHECK(json["final_loss"].is_null());
 }

@@ -41,7 +41,7 @@ struct EntryInfo {
   std::string name;
   std::vector<ParameterInfo> inputs, outputs;
   uint64_t frameBytes = 0;       ///< temporaries
-  std::vector<MemoryShare> peak; ///< what exists when memory is fullest, largest first
+  std::vector<MemoryShare> peak = {}; ///< what exists when memory is fullest, largest first
 };
 
 /// Where a value that is not finite first appeared.
