@@ -1,5 +1,7 @@
 #include "runtime/drivers/host/GemmKernels.h"
 
+#include "runtime/base/Log.h"
+
 #include <cstdlib>
 #include <cstring>
 
@@ -34,6 +36,14 @@ const GemmKernels *findGemmKernels() {
   for (const GemmKernels *const *kernels = all; wanted && *kernels; ++kernels)
     if (std::strcmp(wanted, (*kernels)->name) == 0)
       return *kernels;
+  if (wanted && *wanted) {
+    static const bool said = [&] {
+      logWarning("MINIGPTC_GEMM: there are no matrix products " + quote(wanted) +
+                 " on this machine; it takes blis, and avx2 or avx512 where the CPU has them");
+      return true;
+    }();
+    (void)said;
+  }
   return *all;
 }
 
