@@ -2,7 +2,11 @@
 
 #include "runtime/base/File.h"
 
+#include <cerrno>
+#include <fcntl.h>
 #include <filesystem>
+#include <sys/file.h>
+#include <unistd.h>
 
 namespace minigptc::runtime {
 
@@ -17,6 +21,24 @@ bool OutputFolder::holdsRun() const {
   return fs::exists(config(), ignored) || fs::exists(checkpoints(), ignored);
 }
 
+/// A descriptor that holds the folder's lock, null on file systems without locks.
+static StatusOr<std::shared_ptr<const int>> lockFolder(const std::string &path) {
+  int descriptor = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (descriptor < 0)
+    return fileError(errno, "open the output folder", path);
+  std::shared_ptr<const int> lock(new int(descriptor), [](const int *held) {
+    close(*held);
+    delete held;
+  });
+  if (flock(descriptor, LOCK_EX | LOCK_NB) == 0)
+    return lock;
+  if (errno == EWOULDBLOCK)
+    return Status(StatusCode::failedPrecondition,
+                  "another run is writing to the output folder '" + path + "'")
+        .withHelp("wait for its end, or choose another --out");
+  return std::shared_ptr<const int>();
+}
+
 StatusOr<OutputFolder> OutputFolder::open(const std::string &path, bool resume) {
   if (path.empty())
     return Status(StatusCode::invalidArgument, "no output folder").withHelp("give --out DIR");
@@ -25,7 +47,11 @@ StatusOr<OutputFolder> OutputFolder::open(const std::string &path, bool resume) 
   if (fs::exists(status) && !fs::is_directory(status))
     return Status(StatusCode::invalidArgument,
                   "the output folder '" + path + "' is a file, not a folder");
-  if (fs::is_directory(status) && !resume) {
+  MINIGPTC_RETURN_IF_ERROR(createDirectories(path));
+  StatusOr<std::shared_ptr<const int>> lock = lockFolder(path);
+  if (!lock)
+    return lock.status();
+  if (!resume) {
     bool empty = fs::is_empty(path, error);
     if (error)
       return fileError(error.value(), "read the output folder", path);
@@ -33,8 +59,8 @@ StatusOr<OutputFolder> OutputFolder::open(const std::string &path, bool resume) 
       return Status(StatusCode::invalidArgument, "the output folder '" + path + "' is not empty")
           .withHelp("--resume goes on with what is there; or choose another --out");
   }
-  MINIGPTC_RETURN_IF_ERROR(createDirectories(path));
   OutputFolder folder(path);
+  folder.lock_ = *std::move(lock);
   MINIGPTC_RETURN_IF_ERROR(checkWritable(folder.metrics()));
   return folder;
 }

@@ -9,6 +9,7 @@
 
 #include "minigptc/runtime/Status.h"
 
+#include <memory>
 #include <string>
 
 namespace minigptc::runtime {
@@ -16,7 +17,9 @@ namespace minigptc::runtime {
 class OutputFolder {
 public:
   /// Makes the folder where it is missing and tries whether it can be written to.
-  /// One that holds anything is refused unless `resume`.
+  /// One that holds anything is refused unless `resume`, and one that a running process
+  /// has open always: two runs would remove each other's files. It is open until all
+  /// copies of the object are gone.
   static StatusOr<OutputFolder> open(const std::string &path, bool resume);
   /// Names only; nothing is touched.
   explicit OutputFolder(std::string path) : path_(std::move(path)) {}
@@ -36,6 +39,7 @@ public:
 private:
   std::string file(const std::string &name) const;
   std::string path_;
+  std::shared_ptr<const int> lock_; ///< the folder's descriptor
 };
 
 } // namespace minigptc::runtime

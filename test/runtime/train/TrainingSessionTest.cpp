@@ -1,6 +1,7 @@
 #include "runtime/train/TrainingSession.h"
 #include "runtime/base/Cancellation.h"
 #include "runtime/train/Checkpoint.h"
+#include "runtime/train/OutputFolder.h"
 #include "runtime/train/WeightFile.h"
 #include "test/runtime/train/FakeProgram.h"
 #include "test/runtime/train/TestFiles.h"
@@ -253,6 +254,14 @@ TEST_CASE("training: what cannot work is refused before anything is touched") {
   Status full = refused([&](Run &run) { run.options.outDir = folder.file("full"); });
   CHECK(full.code() == StatusCode::invalidArgument);
   CHECK(contains(full.message(), "not empty"));
+  {
+    StatusOr<OutputFolder> open = OutputFolder::open(folder.file("busy"), /*resume=*/false);
+    REQUIRE(open.ok());
+    Status busy = refused([&](Run &run) { run.options.outDir = folder.file("busy"); });
+    CHECK(contains(busy.message(), "another run"));
+    CHECK_FALSE(OutputFolder::open(folder.file("busy"), /*resume=*/true).ok());
+  }
+  CHECK(OutputFolder::open(folder.file("busy"), /*resume=*/true).ok());
   CHECK(contains(full.help(), "--resume"));
   CHECK(
       contains(refused([&](Run &run) { run.options.outDir = "/proc/x/y"; }).message(), "/proc/x"));
