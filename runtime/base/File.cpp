@@ -212,8 +212,7 @@ Status AtomicFile::write(std::span<const std::byte> bytes) {
 
 Status AtomicFile::commit() {
   if (temporary_.empty())
-    return close(std::exchange(descriptor_, -1)) == 0 ? Status()
-                                                      : fileError(errno, "write", path_);
+    return close(std::exchange(descriptor_, -1)) == 0 ? Status() : fileError(errno, "write", path_);
   // A full disk may show only here.
   if (fsync(descriptor_) != 0) {
     Status status = fileError(errno, "write", path_);

@@ -1,7 +1,8 @@
 #include "runtime/base/MemoryLimits.h"
 
+#include "runtime/base/Format.h"
+
 #include <algorithm>
-#include <cstdio>
 #include <fstream>
 #include <optional>
 #include <sstream>
@@ -83,12 +84,8 @@ MemoryLimits memoryLimits(const std::string &root) {
 }
 
 std::string readableBytes(uint64_t bytes) {
-  char text[32];
-  if (bytes >= uint64_t(1) << 30)
-    std::snprintf(text, sizeof text, "%.1f GiB", double(bytes) / (1 << 30));
-  else
-    std::snprintf(text, sizeof text, "%.0f MiB", double(bytes) / (1 << 20));
-  return text;
+  return bytes >= uint64_t(1) << 30 ? format("%.1f GiB", double(bytes) / (1 << 30))
+                                    : format("%.0f MiB", double(bytes) / (1 << 20));
 }
 
 } // namespace minigptc::runtime

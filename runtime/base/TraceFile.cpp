@@ -1,5 +1,7 @@
 #include "runtime/base/TraceFile.h"
 
+#include "runtime/base/Format.h"
+
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -25,17 +27,9 @@ size_t sequenceLength(std::string_view text) {
   return length;
 }
 
-std::string number(double value) {
-  char text[40];
-  std::snprintf(text, sizeof text, "%.10g", std::isfinite(value) ? value : 0);
-  return text;
-}
+std::string number(double value) { return format("%.10g", std::isfinite(value) ? value : 0); }
 
-std::string microseconds(int64_t nanoseconds) {
-  char text[40];
-  std::snprintf(text, sizeof text, "%.3f", double(nanoseconds) * 1e-3);
-  return text;
-}
+std::string microseconds(int64_t nanoseconds) { return format("%.3f", double(nanoseconds) * 1e-3); }
 
 struct WriteValue {
   std::string operator()(const std::string &text) const { return jsonQuote(text); }

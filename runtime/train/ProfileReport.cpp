@@ -1,9 +1,8 @@
 // The tables of a StepProfile.
+#include "runtime/base/Format.h"
 #include "runtime/train/StepProfile.h"
 
 #include <algorithm>
-#include <cstdarg>
-#include <cstdio>
 #include <map>
 
 namespace minigptc::runtime {
@@ -45,15 +44,6 @@ template <typename Key> Sums sumBy(std::span<const ProfiledStep> steps, Key key)
     return std::pair(-a.second.seconds, a.first) < std::pair(-b.second.seconds, b.first);
   });
   return sorted;
-}
-
-__attribute__((format(printf, 1, 2))) std::string format(const char *pattern, ...) {
-  char text[512];
-  va_list arguments;
-  va_start(arguments, pattern);
-  std::vsnprintf(text, sizeof text, pattern, arguments);
-  va_end(arguments);
-  return text;
 }
 
 /// "  12.3", or blanks for what is not known.

@@ -2,6 +2,7 @@
 
 #include "runtime/base/Cancellation.h"
 #include "runtime/base/File.h"
+#include "runtime/base/Format.h"
 #include "runtime/train/Evaluation.h"
 
 #include <algorithm>
@@ -259,13 +260,9 @@ Status TrainingLoop::finish() {
     result_.tokensPerSecond =
         double(step_.batchSize() * step_.contextLength()) / summary.medianStepSeconds;
   summary.result = result_;
-  if (std::optional<double> fraction = summary.gemmPeakFraction()) {
-    char text[160];
-    std::snprintf(text, sizeof text,
-                  "matrix products: %.1f GFLOP/s, the GEMM library alone: %.1f GFLOP/s (%.2f)",
-                  *fraction * summary.gemmPeak * 1e-9, summary.gemmPeak * 1e-9, *fraction);
-    log_.remark(text);
-  }
+  if (std::optional<double> fraction = summary.gemmPeakFraction())
+    log_.remark(format("matrix products: %.1f GFLOP/s, the GEMM library alone: %.1f GFLOP/s (%.2f)",
+                       *fraction * summary.gemmPeak * 1e-9, summary.gemmPeak * 1e-9, *fraction));
   if (!options_.saveWeights.empty()) {
     MINIGPTC_RETURN_IF_ERROR(
         saveWeights(options_.saveWeights, metadata_.parameters, step_.parameters()));

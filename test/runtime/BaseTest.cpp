@@ -2,6 +2,7 @@
 #include "minigptc/runtime/Status.h"
 #include "runtime/base/Cancellation.h"
 #include "runtime/base/File.h"
+#include "runtime/base/Format.h"
 #include "runtime/base/Hash.h"
 #include "runtime/base/Log.h"
 #include "runtime/base/MemoryLimits.h"
@@ -249,6 +250,13 @@ TEST_CASE("messages go to the sink, names are quoted safely") {
   CHECK(seen == "W:oneR:two");
   CHECK(quote("a\x1b[2Jb\n") == "'a\\x1b[2Jb\\x0a'");
   CHECK(quote(std::string(500, 'x')).size() < 120);
+}
+
+TEST_CASE("formatted text has any length") {
+  CHECK(format("%s", "") == "");
+  CHECK(format("%.1f of %d%%", 1.25, 3) == "1.2 of 3%");
+  std::string text(5000, 'x');
+  CHECK(format("<%s>", text.c_str()) == "<" + text + ">");
 }
 
 TEST_CASE("a signal requests cancellation, the next one of its kind ends the process") {

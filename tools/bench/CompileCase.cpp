@@ -1,4 +1,5 @@
 #include "models/Registry.h"
+#include "runtime/base/Format.h"
 #include "tools/bench/Cases.h"
 
 #include <filesystem>
@@ -70,16 +71,13 @@ Status runCompile(Bench &bench) {
   many.of = std::to_string(config.model.numLayers) + " layers";
   bench.add(many);
   bench.add(seconds("full cache", warmMs, judged ? 0.4 : 0));
-  char text[200];
-  std::snprintf(
-      text, sizeof text,
-      "kernels: %lld and %lld; trace, passes, code in ms: full cache %.0f, %.0f, %.0f; %lld "
-      "layers %.0f, %.0f, %.0f",
-      (long long)stats.kernels, (long long)deepStats.kernels, warmStats.traceSeconds * 1e3,
-      warmStats.passesSeconds * 1e3, warmStats.codegenSeconds * 1e3,
-      (long long)deep.model.numLayers, deepStats.traceSeconds * 1e3, deepStats.passesSeconds * 1e3,
-      deepStats.codegenSeconds * 1e3);
-  bench.note(text);
+  bench.note(
+      format("kernels: %lld and %lld; trace, passes, code in ms: full cache %.0f, %.0f, %.0f; %lld "
+             "layers %.0f, %.0f, %.0f",
+             (long long)stats.kernels, (long long)deepStats.kernels, warmStats.traceSeconds * 1e3,
+             warmStats.passesSeconds * 1e3, warmStats.codegenSeconds * 1e3,
+             (long long)deep.model.numLayers, deepStats.traceSeconds * 1e3,
+             deepStats.passesSeconds * 1e3, deepStats.codegenSeconds * 1e3));
   if (stats.kernels != deepStats.kernels)
     return Status(StatusCode::internal, "the number of kernels grows with the number of layers");
   return Status::success();

@@ -1,6 +1,7 @@
 #include "tools/bench/Measure.h"
 
 #include "runtime/base/Cpu.h"
+#include "runtime/base/Format.h"
 
 #include <cstdio>
 
@@ -51,18 +52,14 @@ double Bench::measureTriad() {
 void Bench::add(const Result &result) {
   const Samples &s = result.samples;
   std::string ratio;
-  if (result.ratio > 0) {
-    char text[80];
-    std::snprintf(text, sizeof text, "%.2f of %s", result.ratio, result.of.c_str());
-    ratio = text;
-  }
+  if (result.ratio > 0)
+    ratio = runtime::format("%.2f of %s", result.ratio, result.of.c_str());
   if (result.limit > 0) {
     double value = result.ratio > 0 ? result.ratio : s.median();
     bool kept = result.limitIsMost ? value <= result.limit : value >= result.limit;
-    char text[80];
-    std::snprintf(text, sizeof text, "%s(%s %g: %s)", ratio.empty() ? "" : "  ",
-                  result.limitIsMost ? "at most" : "at least", result.limit, kept ? "yes" : "NO");
-    ratio += text;
+    ratio += runtime::format("%s(%s %g: %s)", ratio.empty() ? "" : "  ",
+                             result.limitIsMost ? "at most" : "at least", result.limit,
+                             kept ? "yes" : "NO");
   }
   std::printf("%-10s %-34s %11.4g %-8s %7.4g-%-7.4g  %s\n", result.group.c_str(),
               result.name.c_str(), s.median(), result.unit.c_str(), s.low(), s.high(),

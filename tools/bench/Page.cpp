@@ -1,12 +1,11 @@
 // docs/reference/performance.md, from the numbers of a run.
+#include "runtime/base/Format.h"
 #include "tools/bench/Cases.h"
-
-#include <cstdarg>
-#include <cstdio>
 
 namespace minigptc::bench {
 namespace {
 
+using runtime::format;
 using Json = nlohmann::json;
 
 /// What a kernel is for, by words of its name and by the lines that it comes from; the
@@ -64,15 +63,6 @@ std::string explain(const Json &kernel) {
       return std::string(entry.text);
   }
   return "elementwise; limited by memory";
-}
-
-__attribute__((format(printf, 1, 2))) std::string format(const char *pattern, ...) {
-  char text[1024];
-  va_list arguments;
-  va_start(arguments, pattern);
-  std::vsnprintf(text, sizeof text, pattern, arguments);
-  va_end(arguments);
-  return text;
 }
 
 double number(const Json &object, const char *key) { return object.at(key).get<double>(); }

@@ -1,5 +1,6 @@
 // The bench model in other frameworks: peers/*.py, each a process that makes one step for
 // each line that it reads, so that steps of all take turns.
+#include "runtime/base/Format.h"
 #include "tools/bench/Cases.h"
 #include "tools/bench/Steps.h"
 
@@ -119,12 +120,8 @@ Status runPeers(Bench &bench, const std::string &environment) {
                .samples = contender.ms,
                .ratio = contender.ms.median() / contenders[0].ms.median(),
                .of = "minigptc's time"});
-    if (contender.peer) {
-      char text[120];
-      std::snprintf(text, sizeof text, "its first step, with compiling: %.1f s",
-                    contender.firstSeconds);
-      bench.note(text);
-    }
+    if (contender.peer)
+      bench.note(format("its first step, with compiling: %.1f s", contender.firstSeconds));
   }
   return Status::success();
 }

@@ -2,6 +2,7 @@
 #include "tools/minigptc/Build.h"
 
 #include "minigptc/trace/TraceError.h"
+#include "runtime/base/Format.h"
 #include "runtime/base/MemoryLimits.h"
 
 #include <chrono>
@@ -92,14 +93,13 @@ Status minigptc::checkFits(const runtime::RunConfig &config) {
   const auto &model = config.model;
   double memory = double(runtime::memoryLimits().total);
   double gib = 1 << 30;
-  char text[200];
   // Parameters, their gradients and two moments, in f32: the least a step needs.
   double state = 4.0 * 4.0 * double(countParameters(config));
   if (state > memory) {
-    snprintf(text, sizeof text,
-             "%.4g parameters need at least %.1f GiB to train; this machine has %.1f GiB",
-             double(countParameters(config)), state / gib, memory / gib);
-    return Status(StatusCode::invalidArgument, text)
+    return Status(StatusCode::invalidArgument,
+                  runtime::format(
+                      "%.4g parameters need at least %.1f GiB to train; this machine has %.1f GiB",
+                      double(countParameters(config)), state / gib, memory / gib))
         .withHelp("make model.d_model, model.d_ff, model.num_layers or model.vocab_size smaller");
   }
   // What backward can't do without: each block's input. Logits are made some rows at a time.
@@ -108,11 +108,11 @@ Status minigptc::checkFits(const runtime::RunConfig &config) {
   double activations = bytes * positions * double(model.numLayers) * double(model.dModel);
   if (state + activations <= memory)
     return Status::success();
-  snprintf(
-      text, sizeof text,
-      "a batch of %lld x %lld tokens needs at least %.1f GiB to train; this machine has %.1f GiB",
-      (long long)config.training.batchSize, (long long)model.contextLength,
-      (state + activations) / gib, memory / gib);
-  return Status(StatusCode::invalidArgument, text)
+  return Status(StatusCode::invalidArgument,
+                runtime::format("a batch of %lld x %lld tokens needs at least %.1f GiB to train; "
+                                "this machine has %.1f GiB",
+                                (long long)config.training.batchSize,
+                                (long long)model.contextLength, (state + activations) / gib,
+                                memory / gib))
       .withHelp("make training.batch_size or model.context_length smaller");
 }

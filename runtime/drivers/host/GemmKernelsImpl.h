@@ -97,11 +97,12 @@ __attribute__((noinline)) void multiplyTile(int64_t depth, const float *a, const
   }
   typename Vec::Type factor = Vec::broadcast(&beta);
   MINIGPTC_UNROLL
-  for (int i = 0; i < Rows; ++i)
+  for (int i = 0; i < Rows; ++i) {
     MINIGPTC_UNROLL
-  for (int v = 0; v < Vectors; ++v) {
-    float *place = c + i * stride + v * Vec::width;
-    Vec::store(place, beta == 0 ? sums[i][v] : Vec::fma(factor, Vec::load(place), sums[i][v]));
+    for (int v = 0; v < Vectors; ++v) {
+      float *place = c + i * stride + v * Vec::width;
+      Vec::store(place, beta == 0 ? sums[i][v] : Vec::fma(factor, Vec::load(place), sums[i][v]));
+    }
   }
 }
 
