@@ -29,6 +29,8 @@ constexpr StageInfo kStages[] = {
      "graph-inline,graph-simplify-functions,plan-recomputation,graph-autodiff,"
      "graph-inline,graph-simplify-functions"},
     {Stage::step, "step", "func.func(canonicalize,cse),graph-simplify-functions"},
+    {Stage::shard, "shard", ""},
+    {Stage::spmd, "spmd", ""},
     {Stage::fuse, "fuse",
      "graph-chunk-losses,func.func(graph-decompose{keep-whole-kernels=true},canonicalize,cse,"
      "graph-accumulate-scatters,graph-canonicalize-dots,graph-split-reductions,cse,"

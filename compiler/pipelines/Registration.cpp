@@ -7,14 +7,15 @@
 #include "compiler/pipelines/Pipelines.h"
 #include "compiler/target/cpu/HostPrograms.h"
 #include "compiler/target/cpu/WholeKernels.h"
+#include "dialects/dist/IR/Dist.h"
 #include "dialects/exec/IR/Exec.h"
 #include "dialects/graph/IR/Graph.h"
 #include "dialects/graph/Transforms/Passes.h"
 #include "mlir/Transforms/Passes.h"
 
 void minigptc::registerAllDialects(mlir::DialectRegistry &registry) {
-  registry.insert<graph::GraphDialect, exec::ExecDialect, mlir::func::FuncDialect,
-                  mlir::memref::MemRefDialect>();
+  registry.insert<graph::GraphDialect, dist::DistDialect, exec::ExecDialect,
+                  mlir::func::FuncDialect, mlir::memref::MemRefDialect>();
   interpreter::registerEvaluableModels(registry);
   graph::registerKernelModels(registry);
   cpu::registerHostModels(registry);

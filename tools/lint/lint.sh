@@ -45,8 +45,8 @@ forbid 'passes ask interfaces, not op names' 'compiler' \
 for table in $(git ls-files -- '*Passes.td'); do
   folder=$(dirname "$table")
   while read -r pass flag examples; do
-    name=$(sed -E 's/^(Graph|Exec|Convert)//' <<<"$pass")
-    test=$(sed -E 's/^(graph|exec)-//; s/-/_/g' <<<"$flag").mlir
+    name=$(sed -E 's/^(Graph|Dist|Exec|Convert)//' <<<"$pass")
+    test=$(sed -E 's/^(graph|dist|exec)-//; s/-/_/g' <<<"$flag").mlir
     [ "$examples" -gt 0 ] || offend "$table: $pass shows no before and after"
     [ -f "$folder/$name.cpp" ] || offend "$table: $pass is not in $folder/$name.cpp"
     [ -n "$(git ls-files -- "test/**/$test")" ] || offend "$table: $pass has no test $test"

@@ -8,6 +8,7 @@
 #ifndef MINIGPTC_DIALECTS_GRAPH_IR_GRAPH_H
 #define MINIGPTC_DIALECTS_GRAPH_IR_GRAPH_H
 
+#include "dialects/graph/IR/ShardingRule.h"
 #include "mlir/Bytecode/BytecodeOpInterface.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Builders.h"
@@ -24,6 +25,10 @@
 namespace minigptc::interpreter {
 class Tensor;
 } // namespace minigptc::interpreter
+
+namespace minigptc::dist {
+class LocalOp;
+} // namespace minigptc::dist
 
 namespace minigptc::graph {
 

@@ -236,19 +236,28 @@ def CostOp : Graph_Interface<"CostOp"> {
 
 def ShardingRuleOp : Graph_Interface<"ShardingRuleOp"> {
   let description = [{
-    [attached with the partitioner] The op's factors (for `dot_general`: batch,
-    M, N, K), each with a kind (pass-through, reduction, need-replication,
-    permutation) and the dimension of each operand and result that it maps to,
-    besides linearity per operand. Propagation walks these and nothing else.
+    How the op may be cut: its factors (for `dot_general`: batch, M, N, K), each
+    with a kind and the dimension of each operand and result that it maps to,
+    besides linearity (ShardingRule.h). Propagation and partitioner walk these and
+    nothing else. An op without the interface is computed whole on every device.
   }];
+  let methods = [InterfaceMethod<"The op's factors.", "::minigptc::graph::ShardingRule",
+    "getShardingRule">];
 }
 
 def PartitionableOp : Graph_Interface<"PartitionableOp"> {
   let description = [{
-    [attached with the partitioner] Emits the local program of one device, with
-    collectives, where factors do not say enough (a norm over a sharded
-    dimension, a vocabulary-parallel cross-entropy).
+    [external: dialects/dist/Transforms] Emits the local program of one device, where
+    the op itself on local tensors is not that: its attributes hold sizes or places
+    (`iota`, `slice`), or devices must help each other (a norm over a sharded dimension,
+    a vocabulary-parallel cross-entropy).
   }];
+  let methods = [InterfaceMethod<[{
+      Emits the local ops at the builder's insertion point. `local` knows which mesh
+      axes cut each factor, the local operands and the types that the results have.
+      Gives one value per result.
+    }], "::llvm::SmallVector<::mlir::Value>", "partition",
+    (ins "::mlir::OpBuilder &":$builder, "const ::minigptc::dist::LocalOp &":$local)>];
 }
 
 def BatchableOp : Graph_Interface<"BatchableOp"> {

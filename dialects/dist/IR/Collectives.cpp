@@ -1,0 +1,156 @@
+//===- Collectives.cpp - verifiers and costs of collectives ---------------===//
+#include "dialects/dist/IR/Sharding.h"
+#include "dialects/graph/IR/Diagnostics.h"
+
+using namespace mlir;
+using namespace minigptc;
+using namespace minigptc::dist;
+
+/// The number of devices that take part together, or an error: the mesh must have the
+/// axes, each once.
+static FailureOr<int64_t> groupSize(Operation *op, FlatSymbolRefAttr symbol, ArrayAttr axes,
+                                    SymbolTableCollection &tables) {
+  auto mesh = tables.lookupNearestSymbolFrom<MeshOp>(op, symbol);
+  if (!mesh)
+    return op->emitOpError() << "runs over " << symbol << ", but there is no such mesh";
+  int64_t size = 1;
+  SmallVector<unsigned> seen;
+  for (auto name : axes.getAsRange<StringAttr>()) {
+    std::optional<unsigned> axis = mesh.getMesh().find(name);
+    if (axis && !llvm::is_contained(seen, *axis)) {
+      size *= mesh.getMesh().getSizes()[*axis];
+      seen.push_back(*axis);
+      continue;
+    }
+    InFlightDiagnostic error = op->emitOpError() << "runs over axis " << name;
+    error << (axis ? " twice" : ", which the mesh does not have");
+    error.attachNote(mesh.getLoc()) << "the mesh is " << mesh.getMesh();
+    return error;
+  }
+  return size;
+}
+
+/// Fails unless result i has operand i's type with every dimension `scaled(i, dim)` times as
+/// long; a negative factor -n means an n-th.
+static LogicalResult verifyTypes(CollectiveOp op,
+                                 function_ref<int64_t(unsigned, int64_t)> scaled) {
+  if (op->getNumOperands() == 0 || op->getNumOperands() != op->getNumResults())
+    return op->emitOpError() << "has " << op->getNumOperands() << " operands and "
+                             << op->getNumResults() << " results; result i is that of operand i";
+  if (auto origins = op->getAttrOfType<ArrayAttr>(attr::kOrigins);
+      origins && origins.size() != op->getNumOperands())
+    return op->emitOpError() << "has " << op->getNumOperands() << " operands, but "
+                             << origins.size() << " " << attr::kOrigins;
+  for (unsigned i = 0; i < op->getNumOperands(); ++i) {
+    auto from = cast<RankedTensorType>(op->getOperand(i).getType());
+    SmallVector<int64_t> shape(from.getShape());
+    for (auto [dim, size] : llvm::enumerate(shape)) {
+      int64_t factor = scaled(i, dim);
+      if (factor < 0 && size % -factor != 0)
+        return op->emitOpError() << "cuts dimension " << dim << " of operand " << i << " "
+                                 << graph::describe(from) << " into " << -factor
+                                 << " parts, which does not divide it";
+      size = factor < 0 ? size / -factor : size * factor;
+    }
+    RankedTensorType expected = from.clone(shape);
+    if (op->getResult(i).getType() != expected)
+      return op->emitOpError() << "makes " << graph::describe(expected) << " of operand " << i
+                               << " " << graph::describe(from) << ", but result " << i << " is "
+                               << graph::describe(op->getResult(i).getType());
+  }
+  return success();
+}
+
+/// Fails unless there is a dimension for each operand, within its rank.
+static LogicalResult verifyDims(Operation *op, ArrayRef<int64_t> dims, StringRef name) {
+  if (dims.size() != op->getNumOperands())
+    return op->emitOpError() << "has " << op->getNumOperands() << " operands, but " << name
+                             << " has " << dims.size() << " entries";
+  for (auto [number, dim] : llvm::enumerate(dims)) {
+    int64_t rank = cast<RankedTensorType>(op->getOperand(number).getType()).getRank();
+    if (dim < 0 || dim >= rank)
+      return op->emitOpError() << name << " has " << dim << " for operand " << number
+                               << ", which has dimensions 0 to " << rank - 1;
+  }
+  return success();
+}
+
+static double bytes(Operation *op, unsigned operand) {
+  return graph::detail::bytesOf(op->getOperand(operand).getType());
+}
+
+LogicalResult AllGatherOp::verifySymbolUses(SymbolTableCollection &tables) {
+  FailureOr<int64_t> n = groupSize(*this, getMeshAttr(), getAxes(), tables);
+  if (failed(n) || failed(verifyDims(*this, getDims(), "dims")))
+    return failure();
+  return verifyTypes(*this, [&](unsigned i, int64_t dim) { return dim == getDims()[i] ? *n : 1; });
+}
+double AllGatherOp::getBytesSent(unsigned operand, int64_t n) {
+  return bytes(*this, operand) * double(n - 1);
+}
+
+LogicalResult ReduceScatterOp::verifySymbolUses(SymbolTableCollection &tables) {
+  FailureOr<int64_t> n = groupSize(*this, getMeshAttr(), getAxes(), tables);
+  if (failed(n) || failed(verifyDims(*this, getDims(), "dims")))
+    return failure();
+  return verifyTypes(*this, [&](unsigned i, int64_t dim) { return dim == getDims()[i] ? -*n : 1; });
+}
+double ReduceScatterOp::getBytesSent(unsigned operand, int64_t n) {
+  return bytes(*this, operand) * double(n - 1) / double(n);
+}
+
+LogicalResult AllReduceOp::verifySymbolUses(SymbolTableCollection &tables) {
+  if (failed(groupSize(*this, getMeshAttr(), getAxes(), tables)))
+    return failure();
+  return verifyTypes(*this, [](unsigned, int64_t) { return 1; });
+}
+double AllReduceOp::getBytesSent(unsigned operand, int64_t n) {
+  return 2 * bytes(*this, operand) * double(n - 1) / double(n);
+}
+
+LogicalResult AllToAllOp::verifySymbolUses(SymbolTableCollection &tables) {
+  FailureOr<int64_t> n = groupSize(*this, getMeshAttr(), getAxes(), tables);
+  if (failed(n) || failed(verifyDims(*this, getSplitDims(), "split")) ||
+      failed(verifyDims(*this, getConcatDims(), "concat")))
+    return failure();
+  for (auto [i, dims] : llvm::enumerate(llvm::zip_equal(getSplitDims(), getConcatDims())))
+    if (std::get<0>(dims) == std::get<1>(dims))
+      return emitOpError() << "splits and concatenates operand " << i << " along dimension "
+                           << std::get<0>(dims);
+  return verifyTypes(*this, [&](unsigned i, int64_t dim) {
+    return dim == getSplitDims()[i] ? -*n : dim == getConcatDims()[i] ? *n : 1;
+  });
+}
+double AllToAllOp::getBytesSent(unsigned operand, int64_t n) {
+  return bytes(*this, operand) * double(n - 1) / double(n);
+}
+
+LogicalResult CollectivePermuteOp::verifySymbolUses(SymbolTableCollection &tables) {
+  FailureOr<int64_t> n = groupSize(*this, getMeshAttr(), getAxes(), tables);
+  if (failed(n))
+    return failure();
+  if (int64_t(getSources().size()) != *n)
+    return emitOpError() << "has " << getSources().size() << " sources for groups of " << *n;
+  for (int64_t source : getSources())
+    if (source < -1 || source >= *n)
+      return emitOpError() << "has source " << source << "; devices of a group are 0 to "
+                           << *n - 1 << ", and -1 is none";
+  return verifyTypes(*this, [](unsigned, int64_t) { return 1; });
+}
+double CollectivePermuteOp::getBytesSent(unsigned operand, int64_t) {
+  return bytes(*this, operand);
+}
+
+LogicalResult AllSliceOp::verifySymbolUses(SymbolTableCollection &tables) {
+  FailureOr<int64_t> n = groupSize(*this, getMeshAttr(), getAxes(), tables);
+  if (failed(n) || failed(verifyDims(*this, getDims(), "dims")))
+    return failure();
+  return verifyTypes(*this, [&](unsigned i, int64_t dim) { return dim == getDims()[i] ? -*n : 1; });
+}
+double AllSliceOp::getBytesSent(unsigned, int64_t) { return 0; }
+
+LogicalResult AxisIndexOp::verifySymbolUses(SymbolTableCollection &tables) {
+  if (failed(groupSize(*this, getMeshAttr(), getAxes(), tables)))
+    return failure();
+  return graph::OpChecker(*this).checkScalar(getResult(), "result");
+}

@@ -1,0 +1,37 @@
+//===- Dist.h - the `dist` dialect -----------------------------*- C++ -*-===//
+//
+// Meshes, shardings as attributes, collectives. See DistDialect.td.
+//
+//===----------------------------------------------------------------------===//
+#ifndef MINIGPTC_DIALECTS_DIST_IR_DIST_H
+#define MINIGPTC_DIALECTS_DIST_IR_DIST_H
+
+#include "dialects/graph/IR/Graph.h"
+
+#include "dialects/dist/IR/DistDialect.h.inc"
+#define GET_ATTRDEF_CLASSES
+#include "dialects/dist/IR/DistAttributes.h.inc"
+#include "dialects/dist/IR/DistInterfaces.h.inc"
+#define GET_OP_CLASSES
+#include "dialects/dist/IR/DistOps.h.inc"
+
+namespace minigptc::dist {
+
+/// Names of discardable attributes; see the dialect.
+namespace attr {
+/// Argument or result of a function: a ShardingAttr.
+inline constexpr llvm::StringLiteral kSharding = "dist.sharding";
+/// Op: an array of ShardingAttr, one per result.
+inline constexpr llvm::StringLiteral kShardings = "dist.shardings";
+/// Op of stage `shard`: per factor of its rule an array of axis names, major to minor.
+inline constexpr llvm::StringLiteral kFactors = "dist.factors";
+/// Op with kFactors (one per cut factor), reshard (one), collective (one per operand): OriginAttr.
+inline constexpr llvm::StringLiteral kOrigins = "dist.origins";
+} // namespace attr
+
+/// The module's mesh, or null. A program has one.
+MeshOp findMesh(mlir::ModuleOp module);
+
+} // namespace minigptc::dist
+
+#endif // MINIGPTC_DIALECTS_DIST_IR_DIST_H

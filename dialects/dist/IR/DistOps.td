@@ -1,0 +1,151 @@
+//===- DistOps.td - meshes, constraints, collectives ----------------------===//
+#ifndef MINIGPTC_DIST_OPS_TD
+#define MINIGPTC_DIST_OPS_TD
+
+include "dialects/dist/IR/DistDialect.td"
+include "dialects/graph/IR/GraphBase.td"
+
+class Dist_Op<string mnemonic, list<Trait> traits = []> : Op<Dist_Dialect, mnemonic, traits>;
+defvar Dist_UsesSymbols = DeclareOpInterfaceMethods<SymbolUserOpInterface>;
+
+def Dist_MeshOp : Dist_Op<"mesh", [Symbol]> {
+  let summary = "the devices of a program";
+  let description = [{
+    ```mlir
+    dist.mesh @mesh = <["data"=4, "tensor"=2]>
+    ```
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, Dist_MeshAttr:$mesh);
+  let assemblyFormat = "$sym_name `=` $mesh attr-dict";
+}
+
+def Dist_ConstraintOp : Dist_Op<"constraint", [Pure, AllTypesMatch<["input", "result"]>, Dist_UsesSymbols,
+    DeclareOpInterfaceMethods<DifferentiableOp>]> {
+  let summary = "the same value, sharded as said";
+  let description = [{
+    The user's word: no pass gives the result another sharding than this, but for axes
+    that are added to open dimensions. The cotangent has no constraint of its own.
+
+    ```mlir
+    %y = dist.constraint %x <@mesh, [{"data"}, {} ]> : tensor<8x4xf32>
+    ```
+  }];
+  let arguments = (ins Graph_Tensor:$input, Dist_ShardingAttr:$sharding);
+  let results = (outs Graph_Tensor:$result);
+  let assemblyFormat = "$input $sharding attr-dict `:` type($input)";
+}
+
+def Dist_ReshardOp : Dist_Op<"reshard", [Pure, AllTypesMatch<["input", "result"]>, Dist_UsesSymbols]> {
+  let summary = "the same value, sharded otherwise";
+  let description = [{
+    Between a value's sharding and one that a use needs; of stage `shard`. The types are
+    the global ones.
+
+    ```mlir
+    %y = dist.reshard %x to <@mesh, [{}, {"data"} ]> : tensor<8x4xf32>
+    ```
+  }];
+  let arguments = (ins Graph_Tensor:$input, Dist_ShardingAttr:$sharding);
+  let results = (outs Graph_Tensor:$result);
+  let assemblyFormat = "$input `to` $sharding attr-dict `:` type($input)";
+}
+
+def CollectiveOp : OpInterface<"CollectiveOp"> {
+  let cppNamespace = "::minigptc::dist";
+  let description = [{
+    Devices that differ only in their coordinates along `axes` take part together,
+    numbered by these, major to minor. Tensors are local. Operand i gives result i; several
+    go together (a bucket).
+  }];
+  let methods = [
+    InterfaceMethod<"The mesh.", "::mlir::FlatSymbolRefAttr", "getMeshAttr">,
+    InterfaceMethod<"The axes, major to minor.", "::mlir::ArrayAttr", "getAxes">,
+    InterfaceMethod<"Bytes that one device of n sends, by a ring algorithm, for operand i.", "double",
+      "getBytesSent", (ins "unsigned":$operand, "int64_t":$n)>];
+}
+
+class Dist_Collective<string mnemonic, dag extra, string format> : Dist_Op<mnemonic,
+    [Pure, DeclareOpInterfaceMethods<CollectiveOp, ["getBytesSent"]>, Dist_UsesSymbols]> {
+  let arguments = !con((ins Variadic<Graph_Tensor>:$inputs, FlatSymbolRefAttr:$mesh, StrArrayAttr:$axes), extra);
+  let results = (outs Variadic<Graph_Tensor>:$outputs);
+  let assemblyFormat = "$inputs `over` $mesh $axes " # format # " attr-dict `:` functional-type($inputs, $outputs)";
+}
+
+def Dist_AllGatherOp : Dist_Collective<"all_gather", (ins DenseI64ArrayAttr:$dims), "`dims` `=` $dims"> {
+  let summary = "the devices' parts, one after the other";
+  let description = [{
+    ```mlir
+    %y = dist.all_gather %x over @mesh ["data"] dims = [0] : (tensor<2x4xf32>) -> tensor<8x4xf32>
+    ```
+  }];
+}
+def Dist_ReduceScatterOp : Dist_Collective<"reduce_scatter", (ins Graph_ReduceKindAttr:$combine, DenseI64ArrayAttr:$dims),
+    "`combine` `=` custom<Keyword>($combine) `dims` `=` $dims"> {
+  let summary = "each device's part of the combined tensor";
+  let description = [{
+    Combined in the order of the devices.
+
+    ```mlir
+    %y = dist.reduce_scatter %x over @mesh ["data"] combine = sum dims = [0] : (tensor<8x4xf32>) -> tensor<2x4xf32>
+    ```
+  }];
+}
+def Dist_AllReduceOp : Dist_Collective<"all_reduce", (ins Graph_ReduceKindAttr:$combine), "`combine` `=` custom<Keyword>($combine)"> {
+  let summary = "the devices' tensors combined";
+  let description = [{
+    Combined in the order of the devices, so that all have the same bits.
+
+    ```mlir
+    %y = dist.all_reduce %x over @mesh ["data"] combine = sum : (tensor<8x4xf32>) -> tensor<8x4xf32>
+    ```
+  }];
+}
+def Dist_AllToAllOp : Dist_Collective<"all_to_all", (ins DenseI64ArrayAttr:$splitDims, DenseI64ArrayAttr:$concatDims),
+    "`split` `=` $splitDims `concat` `=` $concatDims"> {
+  let summary = "cuts along one dimension instead of another";
+  let description = [{
+    Part r along `split` goes to device r, which puts those that it gets one after the
+    other along `concat`.
+
+    ```mlir
+    %y = dist.all_to_all %x over @mesh ["data"] split = [1] concat = [0] : (tensor<2x4xf32>) -> tensor<8x1xf32>
+    ```
+  }];
+}
+def Dist_CollectivePermuteOp : Dist_Collective<"collective_permute", (ins DenseI64ArrayAttr:$sources),
+    "`sources` `=` $sources"> {
+  let summary = "each device gets the tensor of another";
+  let description = [{
+    Device i of a group gets the tensor of device `sources[i]`, or zeros where that is -1.
+
+    ```mlir
+    %y = dist.collective_permute %x over @mesh ["data"] sources = [3, 0, 1, 2] : (tensor<2x4xf32>) -> tensor<2x4xf32>
+    ```
+  }];
+}
+def Dist_AllSliceOp : Dist_Collective<"all_slice", (ins DenseI64ArrayAttr:$dims), "`dims` `=` $dims"> {
+  let summary = "this device's part of a tensor that all have";
+  let description = [{
+    Sends nothing.
+
+    ```mlir
+    %y = dist.all_slice %x over @mesh ["data"] dims = [0] : (tensor<8x4xf32>) -> tensor<2x4xf32>
+    ```
+  }];
+}
+
+def Dist_AxisIndexOp : Dist_Op<"axis_index", [Pure, Dist_UsesSymbols]> {
+  let summary = "this device's coordinate along axes, major to minor";
+  let description = [{
+    The one op whose value differs between devices that hold the same.
+
+    ```mlir
+    %i = dist.axis_index @mesh ["data", "tensor"] : tensor<i64>
+    ```
+  }];
+  let arguments = (ins FlatSymbolRefAttr:$mesh, StrArrayAttr:$axes);
+  let results = (outs StaticShapeTensorOf<[I64]>:$result);
+  let assemblyFormat = "$mesh $axes attr-dict `:` type($result)";
+}
+
+#endif // MINIGPTC_DIST_OPS_TD
