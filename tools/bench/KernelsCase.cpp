@@ -13,6 +13,7 @@ struct KernelCase {
   const char *name;
   int arrays, rows, outputs;
   std::function<std::vector<Value>(Inputs)> function;
+  bool turned = false; ///< outputs are [columns, rows]
 };
 
 std::vector<Value> adamw(Inputs x) {
@@ -35,17 +36,18 @@ std::vector<KernelCase> kernelCases() {
          Value sum = x[0] + x[1];
          return std::vector{sum, rmsNorm(sum, x[2])};
        }},
+      {"transpose", 1, 0, 1, [](Inputs x) { return std::vector{transpose(x[0])}; }, true},
       {"AdamW", 4, 0, 3, adamw}};
 }
 
 /// The function with one argument more for each output, whose buffer the output takes: so
 /// no memory is touched for the first time.
 Program traceCase(const KernelCase &kernel, const Shape &shape) {
-  TensorSpec array{{f32, shape}}, row{{f32, {shape[1]}}};
+  TensorSpec array{{f32, shape}}, row{{f32, {shape[1]}}}, turned{{f32, {shape[1], shape[0]}}};
   std::vector<Argument> arguments;
   EntryOptions options;
   for (int i = 0; i < kernel.outputs; ++i) {
-    arguments.emplace_back("out" + std::to_string(i), array);
+    arguments.emplace_back("out" + std::to_string(i), kernel.turned ? turned : array);
     options.donate.push_back("out" + std::to_string(i));
   }
   for (int i = 0; i < kernel.arrays + kernel.rows; ++i)

@@ -62,6 +62,7 @@ private:
   DenseMap<Value, unsigned> levels;
   DenseMap<Value, unsigned> firstPhase;
   llvm::SetVector<Value> kept;
+  SmallVector<double> phaseCosts; ///< of a column
   DenseSet<std::pair<Value, unsigned>> visited;
 };
 } // namespace
@@ -173,12 +174,17 @@ void RowPlanner::visit(Value value, unsigned phase) {
     kept.insert(value);
     return;
   }
-  if (Operation *op = value.getDefiningOp())
-    for (Value operand : op->getOperands())
-      visit(operand, phase);
+  Operation *op = value.getDefiningOp();
+  if (!op)
+    return;
+  if (isFull(value))
+    phaseCosts[phase] += getElementCost(op);
+  for (Value operand : op->getOperands())
+    visit(operand, phase);
 }
 
 void RowPlanner::chooseKept() {
+  phaseCosts.assign(result.phases.size(), 0);
   for (auto [phase, reductions] : llvm::enumerate(result.phases)) {
     for (ReductionKernelOp reduction : reductions)
       visit(reduction->getOperand(0), phase);
@@ -189,6 +195,7 @@ void RowPlanner::chooseKept() {
     for (unsigned number : result.columnOutputs)
       visit(output(number).getDefiningOp()->getOperand(0), phase);
   }
+  result.longestPhase = llvm::max_element(phaseCosts) - phaseCosts.begin();
   for (Value value : kept) {
     int64_t bytes = result.columns * int64_t(getElementBytes(value));
     bytes = (bytes + 63) / 64 * 64;

@@ -54,6 +54,7 @@ struct RowPlan {
   int64_t items = 1, rowsPerItem = 1;
   /// The reductions along rows that each phase evaluates; the last may have none.
   llvm::SmallVector<llvm::SmallVector<ReductionKernelOp>> phases;
+  unsigned longestPhase = 0;                                          ///< that computes most
   llvm::SmallVector<unsigned> fullOutputs, rowOutputs, columnOutputs; ///< result numbers
   llvm::SmallVector<Kept> kept;
   int64_t scratch = 0; ///< bytes

@@ -10,12 +10,20 @@ using namespace minigptc;
 using namespace minigptc::cpu;
 using namespace minigptc::graph::kernel;
 
-/// The type of an element in memory.
-static Type storageType(Type elementType) {
+Type minigptc::cpu::getStorageType(Type elementType) {
   if (elementType.isBF16())
     return IntegerType::get(elementType.getContext(), 16);
   Type scalar = getScalarType(elementType);
   return scalar.isInteger(1) ? IntegerType::get(scalar.getContext(), 8) : scalar;
+}
+
+/// Twice what the largest caches of common machines hold.
+static constexpr int64_t kStreamedBytes = int64_t(64) << 20;
+
+bool minigptc::cpu::isStreamed(Value output) {
+  auto type = cast<RankedTensorType>(output.getType());
+  int64_t bits = getStorageType(type.getElementType()).getIntOrFloatBitWidth();
+  return type.getNumElements() / 8 * bits >= kStreamedBytes;
 }
 
 static Value elementPointer(Scalars s, Value pointer, Type storage, Value position) {
@@ -26,7 +34,7 @@ static Value elementPointer(Scalars s, Value pointer, Type storage, Value positi
 
 Value ElementEmitter::load(Value pointer, Type elementType, Value position) {
   Scalars s = scalars();
-  Type storage = storageType(elementType);
+  Type storage = getStorageType(elementType);
   Value address = elementPointer(s, pointer, storage, position);
   Value loaded = LLVM::LoadOp::create(builder, s.loc, storage, address);
   if (elementType.isBF16())
@@ -36,24 +44,33 @@ Value ElementEmitter::load(Value pointer, Type elementType, Value position) {
   return s.compare(arith::CmpIPredicate::ne, loaded, s.integer(storage, 0));
 }
 
-void ElementEmitter::store(Value scalar, Value pointer, Type elementType, Value position) {
+void ElementEmitter::store(Value scalar, Value pointer, Type elementType, Value position,
+                           bool streamed) {
   Scalars s = scalars();
-  Type storage = storageType(elementType);
+  streams |= streamed;
+  Type storage = getStorageType(elementType);
   Value address = elementPointer(s, pointer, storage, position);
   if (elementType.isBF16())
     scalar = getBFloat16Bits(s, scalar);
   if (elementType.isInteger(1))
     scalar = s.create<arith::ExtUIOp>(storage, scalar);
-  LLVM::StoreOp::create(builder, s.loc, scalar, address);
+  LLVM::StoreOp::create(builder, s.loc, scalar, address, /*alignment=*/0, /*isVolatile=*/false,
+                        /*isNonTemporal=*/streamed);
+}
+
+void ElementEmitter::finish() {
+  if (streams)
+    LLVM::CallIntrinsicOp::create(builder, function->getLoc(),
+                                  builder.getStringAttr("llvm.x86.sse.sfence"), ValueRange());
 }
 
 void ElementEmitter::prefetch(Value argument, Value position) {
   Scalars s = scalars();
   Value offset = s.create<arith::IndexCastOp>(builder.getI64Type(), position);
   Value pointer = pointers.lookup(argument);
-  Value address =
-      LLVM::GEPOp::create(builder, s.loc, pointer.getType(), storageType(getElementType(argument)),
-                          pointer, ArrayRef<LLVM::GEPArg>{offset});
+  Value address = LLVM::GEPOp::create(builder, s.loc, pointer.getType(),
+                                      getStorageType(getElementType(argument)), pointer,
+                                      ArrayRef<LLVM::GEPArg>{offset});
   LLVM::Prefetch::create(builder, s.loc, address, /*rw=*/0, /*hint=*/3, /*cache=*/1);
 }
 
@@ -122,7 +139,7 @@ Value ElementEmitter::constantElement(Operation *op, ElementsAttr data, ValueRan
   Value &pointer = constants[op];
   if (!pointer) {
     OpBuilder::InsertionGuard guard(builder);
-    Type storage = storageType(elementType);
+    Type storage = getStorageType(elementType);
     auto module = function->getParentOfType<ModuleOp>();
     builder.setInsertionPointToStart(module.getBody());
     auto array = LLVM::LLVMArrayType::get(storage, data.getNumElements());
@@ -216,6 +233,6 @@ Value ElementEmitter::allocate(Type elementType, int64_t count) {
   Location loc = function->getLoc();
   Value size = LLVM::ConstantOp::create(builder, loc, builder.getI64Type(), count);
   auto pointer = LLVM::LLVMPointerType::get(builder.getContext());
-  return LLVM::AllocaOp::create(builder, loc, pointer, storageType(elementType), size,
+  return LLVM::AllocaOp::create(builder, loc, pointer, getStorageType(elementType), size,
                                 /*alignment=*/64);
 }

@@ -29,6 +29,14 @@ struct Blocks {
   int64_t alignment = 1, multiple = 1;
 };
 
+/// The type of an element in memory.
+mlir::Type getStorageType(mlir::Type elementType);
+
+/// True if an output should go past the caches: it is larger than they are, so that nothing
+/// of it would be found in them, and a line need not be read to be written (a third of an
+/// addition's traffic). A matter of speed alone.
+bool isStreamed(mlir::Value output);
+
 class ElementEmitter {
 public:
   /// Code goes into `function`, whose entry block exists.
@@ -46,9 +54,12 @@ public:
   /// A scalar as the element type holds it: what computes on bf16 elements gives f32.
   mlir::Value rounded(mlir::Value scalar, mlir::Type elementType);
   /// Reads or writes memory as an element type of the graph (i1 is a byte). What is
-  /// stored as bf16 is one already.
+  /// stored as bf16 is one already. `streamed`: past the caches, where vectors are aligned.
   mlir::Value load(mlir::Value pointer, mlir::Type elementType, mlir::Value position);
-  void store(mlir::Value scalar, mlir::Value pointer, mlir::Type elementType, mlir::Value position);
+  void store(mlir::Value scalar, mlir::Value pointer, mlir::Type elementType, mlir::Value position,
+             bool streamed = false);
+  /// At the function's end: other threads see what was streamed.
+  void finish();
   /// Asks for the argument's element at a position, which may be past its end.
   void prefetch(mlir::Value argument, mlir::Value position);
   mlir::Value linearise(mlir::ValueRange indices, llvm::ArrayRef<int64_t> shape);
@@ -94,6 +105,7 @@ private:
   mlir::OpBuilder &builder;
   mlir::Operation *function;
   Scopes scopes;
+  bool streams = false;
   llvm::DenseMap<mlir::Value, mlir::Value> pointers;
   struct ColumnLoop {
     int64_t maxTrip;

@@ -3,6 +3,7 @@
 #include "compiler/target/cpu/ElementEmitter.h"
 #include "compiler/target/cpu/KernelPlan.h"
 #include "compiler/target/cpu/RowEmitter.h"
+#include "compiler/target/cpu/TransposedTiles.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 
 #include <numeric>
@@ -66,6 +67,9 @@ private:
   void emitWhole(graph::WholeKernelOp op);
   void emitNest(const NestPlan &nest, int64_t firstItem);
   void emitRow(const NestPlan &nest, Value item);
+  void emitTile(const NestPlan &nest, Value item);
+  scf::ForOp enterChunk(const NestPlan &nest, Value begin, Value end, SmallVector<Value> &indices);
+  void emitElements(const NestPlan &nest, ValueRange indices);
   void emitScatterPart(const NestPlan &nest, Value item);
   void emitBlockPart(const NestPlan &nest, Value item);
   void copyOperand(const NestPlan &nest, Value output, Value begin, Value end);
@@ -110,6 +114,7 @@ OwningOpRef<ModuleOp> KernelEmitter::emit() {
     emitNest(nest, firstItem);
     firstItem += nest.items();
   }
+  elements->finish();
   func::ReturnOp::create(builder, loc);
   return module;
 }
@@ -167,6 +172,8 @@ void KernelEmitter::emitNest(const NestPlan &nest, int64_t firstItem) {
     emitScatterPart(nest, loop.getInductionVar());
   else if (nest.block)
     emitBlockPart(nest, loop.getInductionVar());
+  else if (nest.turned >= 0)
+    emitTile(nest, loop.getInductionVar());
   else
     emitRow(nest, loop.getInductionVar());
   elements->leaveLoop(loop);
@@ -187,30 +194,64 @@ std::pair<Value, Value> KernelEmitter::chunkRange(const NestPlan &nest, Value nu
 void KernelEmitter::emitRow(const NestPlan &nest, Value item) {
   Scalars s = scalars();
   auto [begin, end] = chunkRange(nest, s.mod(item, nest.chunks));
-  int64_t rank = nest.shape.size();
   SmallVector<Value> indices;
   if (nest.inner > 0)
     indices = s.delinearise(s.div(item, nest.chunks), ArrayRef(nest.shape).take_front(nest.inner));
+  scf::ForOp loop = enterChunk(nest, begin, end, indices);
+  emitElements(nest, indices);
+  elements->leaveLoop(loop);
+}
+
+void KernelEmitter::emitTile(const NestPlan &nest, Value item) {
+  Scalars s = scalars();
+  auto [begin, end] = chunkRange(nest, s.mod(item, nest.chunks));
+  SmallVector<int64_t> outer(ArrayRef(nest.shape).take_front(nest.inner));
+  int64_t numRows = outer[nest.turned];
+  outer[nest.turned] = (numRows + kTile - 1) / kTile;
+  SmallVector<Value> indices = s.delinearise(s.div(item, nest.chunks), outer);
+  Value firstRow = s.mul(indices[nest.turned], kTile), lastRow = s.add(firstRow, kTile);
+  if (numRows % kTile)
+    lastRow = s.create<arith::MinSIOp>(lastRow, s.index(numRows));
+  TileFiller::Range rows{firstRow, lastRow}, columns{begin, end};
+  TileFiller tiles(nest, builder, *elements, function.getArgument(3));
+  tiles.fill(indices, rows, columns);
+  scf::ForOp rowLoop = elements->enterLoop(firstRow, lastRow);
+  indices[nest.turned] = rowLoop.getInductionVar();
+  enterChunk(nest, begin, end, indices);
+  tiles.noteElements(indices, rows, columns);
+  emitElements(nest, indices);
+  elements->leaveLoop(rowLoop);
+}
+
+/// The loop over a chunk, whose elements have the indices.
+scf::ForOp KernelEmitter::enterChunk(const NestPlan &nest, Value begin, Value end,
+                                     SmallVector<Value> &indices) {
   int64_t size = nest.inner < 0 ? 1 : nest.shape[nest.inner];
   Blocks blocks{nest.chunks == 1 ? 0 : nest.chunk,
                 nest.chunks == 1 ? size : std::gcd(size, nest.chunk)};
   scf::ForOp loop = elements->enterColumnLoop(begin, end, nest.chunk, blocks);
   if (nest.inner >= 0)
     indices.push_back(loop.getInductionVar());
-  while (int64_t(indices.size()) < rank) // the dimensions after the inner one are 1
+  while (indices.size() < nest.shape.size()) // the dimensions after the inner one are 1
     indices.push_back(scalars().index(0));
+  return loop;
+}
+
+void KernelEmitter::emitElements(const NestPlan &nest, ValueRange indices) {
   SmallVector<Value> results;
   for (size_t i = 0; i < nest.outputs.size(); ++i) {
     ArrayRef<int64_t> shape = getShape(output(nest, i));
     bool isSame = nest.flat || shape == ArrayRef(nest.shape);
-    results.push_back(elements->element(
-        output(nest, i), isSame ? indices : scalars().reshape(indices, nest.shape, shape)));
+    SmallVector<Value> at(indices);
+    if (!isSame)
+      at = scalars().reshape(indices, nest.shape, shape);
+    results.push_back(elements->element(output(nest, i), at));
   }
   for (auto [i, result] : llvm::enumerate(results)) {
     Value position = elements->linearise(indices, nest.shape);
-    elements->store(result, buffer(nest.outputs[i]), getElementType(output(nest, i)), position);
+    elements->store(result, buffer(nest.outputs[i]), getElementType(output(nest, i)), position,
+                    isStreamed(output(nest, i)));
   }
-  elements->leaveLoop(loop);
 }
 
 /// Copies operand 0 of the result's op: all of it but for the cut dimension, of which

@@ -1,5 +1,6 @@
 //===- KernelPlan.cpp -----------------------------------------------------===//
 #include "compiler/target/cpu/KernelPlan.h"
+#include "compiler/target/cpu/TransposedTiles.h"
 #include "mlir/IR/Matchers.h"
 
 using namespace mlir;
@@ -138,6 +139,18 @@ static void planMap(NestPlan &nest, func::FuncOp kernel, ArrayRef<int64_t> shape
   nest.chunks = ceilDiv(nest.shape[nest.inner], nest.chunk);
 }
 
+/// A nest that reads transposed operands walks tiles.
+static void planTiles(NestPlan &nest, func::FuncOp kernel) {
+  if (nest.scatter || nest.block)
+    return;
+  findTurnedValues(nest, kernel);
+  if (nest.turned < 0)
+    return;
+  nest.chunk = std::min(kTile, nest.shape[nest.inner]);
+  nest.chunks = ceilDiv(nest.shape[nest.inner], nest.chunk);
+  nest.rows = nest.rows / nest.shape[nest.turned] * ceilDiv(nest.shape[nest.turned], kTile);
+}
+
 static int64_t itemCost(const NestPlan &nest, func::FuncOp kernel) {
   int64_t elements = ShapedType::getNumElements(nest.shape);
   if (nest.scatter)
@@ -147,6 +160,8 @@ static int64_t itemCost(const NestPlan &nest, func::FuncOp kernel) {
     Value block = terminator->getOperand(nest.outputs[0]).getDefiningOp()->getOperand(1);
     return ShapedType::getNumElements(shapeOf(block)) / std::max<int64_t>(1, nest.items()) + 1;
   }
+  if (nest.turned >= 0)
+    return nest.chunk * std::min(kTile, nest.shape[nest.turned]) * 2;
   return nest.chunk * (1 + reductionCost(kernel, elements).perElement);
 }
 
@@ -196,7 +211,9 @@ KernelPlan minigptc::cpu::planKernel(func::FuncOp kernel) {
     plan.nests[known->second].outputs.push_back(number);
   }
   int64_t cost = 1;
-  for (const NestPlan &nest : plan.nests) {
+  for (NestPlan &nest : plan.nests) {
+    planTiles(nest, kernel);
+    plan.scratch = std::max(plan.scratch, getTileScratch(nest));
     plan.items += nest.items();
     cost = std::max(cost, itemCost(nest, kernel));
   }

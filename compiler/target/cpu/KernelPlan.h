@@ -31,6 +31,9 @@ struct NestPlan {
   bool scatter = false, block = false;
   int64_t inner = -1; ///< innermost dimension that counts; -1: a scalar
   int64_t rows = 1, chunks = 1, chunk = 1;
+  /// A dimension that is cut too, into tiles: see TransposedTiles.h. -1: none.
+  int64_t turned = -1;
+  llvm::SmallVector<mlir::Value> turnedValues; ///< which tiles hold
 
   int64_t items() const { return rows * chunks; }
 };

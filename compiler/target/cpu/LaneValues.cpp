@@ -218,7 +218,7 @@ bool LaneCloner::cloneAddress(LLVM::GEPOp op) {
     return false;
   Lanes index = get(op.getDynamicIndices().front());
   if (index.scalar) {
-    lanes[op.getResult()] = {cloneScalar(op)->getResult(0), {}, index.stride};
+    lanes[op.getResult()] = {cloneScalar(op)->getResult(0), {}, index.stride, index.aligned};
     return true;
   }
   Value addresses = LLVM::GEPOp::create(builder, op.getLoc(), laneType(op.getType()),
@@ -283,7 +283,11 @@ bool LaneCloner::cloneStore(LLVM::StoreOp op) {
   Type element = op.getValue().getType();
   Value value = vector(op.getValue());
   if (address.stride == 1) {
-    LLVM::StoreOp::create(builder, loc, value, address.scalar, alignmentOf(element));
+    // What is streamed must be aligned; buffers are.
+    bool streamed = op.getNontemporal() && address.aligned;
+    unsigned alignment = alignmentOf(element) * (streamed ? kLanes : 1);
+    LLVM::StoreOp::create(builder, loc, value, address.scalar, alignment, /*isVolatile=*/false,
+                          streamed);
     return true;
   }
   for (int64_t lane = 0; lane < kLanes; ++lane) {

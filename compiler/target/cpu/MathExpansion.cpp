@@ -68,6 +68,52 @@ template <typename OpTy, bool isCosine> struct ExpandAngle : OpRewritePattern<Op
   }
 };
 
+/// e^x of f32 scalars or vectors: 2^n · e^r, |r| ≤ ln 2 / 2, by a polynomial whose halves are
+/// evaluated beside each other (kernels wait for the longest chain more than for the number
+/// of operations). To 1.5 · 2^-24; 0 below 2^-126, infinite from 88.38 on.
+struct ExpandExponential : OpRewritePattern<math::ExpOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(math::ExpOp op, PatternRewriter &rewriter) const override {
+    Type type = op.getType();
+    if (!getElementTypeOrSelf(type).isF32())
+      return failure();
+    Location loc = op.getLoc();
+    Type integers = rewriter.getI32Type();
+    if (auto vector = dyn_cast<VectorType>(type))
+      integers = vector.clone(integers);
+    auto constant = [&](Type of, TypedAttr value) -> Value {
+      if (auto shaped = dyn_cast<ShapedType>(of))
+        value = DenseElementsAttr::get(shaped, Attribute(value));
+      return arith::ConstantOp::create(rewriter, loc, of, value);
+    };
+    auto real = [&](float value) { return constant(type, rewriter.getF32FloatAttr(value)); };
+    auto fma = [&](Value a, Value b, Value c) -> Value {
+      return math::FmaOp::create(rewriter, loc, a, b, c);
+    };
+    auto times = [&](Value a, Value b) -> Value {
+      return arith::MulFOp::create(rewriter, loc, a, b);
+    };
+    Value x = arith::MaximumFOp::create(rewriter, loc, op.getOperand(), real(-88.0f));
+    x = arith::MinimumFOp::create(rewriter, loc, x, real(89.0f));
+    // n + 127, rounded by the lack of bits behind the point, in the last bits of `turns`.
+    Value magic = real(12582912.0f + 127.0f);
+    Value turns = fma(x, real(1.44269504f), magic);
+    Value n = arith::SubFOp::create(rewriter, loc, turns, magic);
+    Value r = fma(n, real(2.12194440e-4f), fma(n, real(-0.693359375f), x));
+    Value square = times(r, r);
+    Value low = fma(r, real(1.6666665459e-1f), real(5.0000001201e-1f));
+    Value middle = fma(r, real(8.3334519073e-3f), real(4.1665795894e-2f));
+    Value high = fma(r, real(1.9875691500e-4f), real(1.3981999507e-3f));
+    Value sum = fma(fma(fma(high, square, middle), square, low), square, r);
+    sum = arith::AddFOp::create(rewriter, loc, sum, real(1.0f));
+    Value bits = arith::BitcastOp::create(rewriter, loc, integers, turns);
+    bits = arith::ShLIOp::create(rewriter, loc, bits,
+                                 constant(integers, rewriter.getI32IntegerAttr(23)));
+    rewriter.replaceOp(op, times(sum, arith::BitcastOp::create(rewriter, loc, type, bits)));
+    return success();
+  }
+};
+
 /// libm's name of an op's f64 function, or nothing.
 static StringRef libmName(Operation *op) {
   static const llvm::StringMap<StringRef> names = {
@@ -78,8 +124,8 @@ static StringRef libmName(Operation *op) {
 }
 
 static bool hasPolynomial(StringRef name) {
-  static const llvm::StringSet<llvm::MallocAllocator> names = {
-      "math.erf", "math.exp", "math.expm1", "math.log", "math.log1p", "math.tanh"};
+  static const llvm::StringSet<llvm::MallocAllocator> names = {"math.erf", "math.expm1", "math.log",
+                                                               "math.log1p", "math.tanh"};
   return names.contains(name);
 }
 
@@ -129,7 +175,8 @@ LogicalResult minigptc::cpu::expandMath(ModuleOp module) {
   context->loadDialect<vector::VectorDialect>();
   RewritePatternSet patterns(context);
   populateMathPolynomialApproximationPatterns(patterns, hasPolynomial);
-  patterns.add<ExpandAngle<math::SinOp, false>, ExpandAngle<math::CosOp, true>>(context);
+  patterns.add<ExpandAngle<math::SinOp, false>, ExpandAngle<math::CosOp, true>, ExpandExponential>(
+      context);
   if (failed(applyOpPatternsGreedily(functions, std::move(patterns))))
     return failure();
   functions.clear();

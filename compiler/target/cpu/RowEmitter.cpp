@@ -64,10 +64,10 @@ void RowEmitter::emitPhase(unsigned phase, Value item, Value row) {
     combined.push_back(op.emitCombine(builder, loop.getRegionIterArg(i), next));
   }
   storeKept(phase, row, column);
-  if (phase + 1 == plan.phases.size()) {
+  if (phase == plan.longestPhase)
     prefetchNextRow(row, column);
+  if (phase + 1 == plan.phases.size())
     emitOutputs(item, row, column);
-  }
   elements.leaveRowLoop(loop, combined);
   for (auto [i, reduction] : llvm::enumerate(reductions)) {
     Value result = reduction->getResult(0);
@@ -116,7 +116,8 @@ void RowEmitter::emitOutputs(Value item, Value row, Value column) {
     elements.store(columnSum(number).emitCombine(builder, old, scalar), buffers[number], type, at);
   }
   for (auto [number, scalar] : llvm::zip_equal(plan.fullOutputs, full))
-    elements.store(scalar, buffers[number], getElementType(output(number)), position(row, column));
+    elements.store(scalar, buffers[number], getElementType(output(number)), position(row, column),
+                   isStreamed(output(number)));
 }
 
 void RowEmitter::storeRowOutputs(Value row) {

@@ -28,6 +28,10 @@ public:
   VectorCode(mlir::OpBuilder &builder, mlir::Location loc, mlir::Type element)
       : builder(builder), s{builder, loc}, element(element), lanes(getLanes(element)),
         type(mlir::VectorType::get({lanes}, element)) {}
+  /// With so many lanes, whatever a register has.
+  VectorCode(mlir::OpBuilder &builder, mlir::Location loc, mlir::Type element, int64_t lanes)
+      : builder(builder), s{builder, loc}, element(element), lanes(lanes),
+        type(mlir::VectorType::get({lanes}, element)) {}
 
   // Addresses.
   mlir::Value at(mlir::Value pointer, mlir::Value position) {

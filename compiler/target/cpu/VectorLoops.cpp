@@ -11,6 +11,9 @@ using namespace minigptc::cpu;
 static constexpr const char *kAlignment = "minigptc.alignment";
 static constexpr const char *kMultiple = "minigptc.multiple";
 
+/// Reductions of so many elements are made in so many chains. Part of what bits are.
+static constexpr int64_t kChains = 4, kLeastChained = 128;
+
 void minigptc::cpu::markColumnLoop(scf::ForOp loop, int64_t alignment, int64_t multiple) {
   Builder builder(loop.getContext());
   loop->setAttr(kAlignment, builder.getI64IntegerAttr(alignment));
@@ -31,6 +34,13 @@ static FailureOr<Operation *> combinerOf(scf::ForOp loop, unsigned number) {
   return op;
 }
 
+static Value combine(OpBuilder &builder, Operation *combiner, Value a, Value b) {
+  Operation *copy = builder.cloneWithoutRegions(*combiner);
+  copy->setOperands({a, b});
+  copy->getResult(0).setType(a.getType());
+  return copy->getResult(0);
+}
+
 /// Lanes l and l + 8, then l and l + 4, …
 static Value combineLanes(OpBuilder &builder, Operation *combiner, Value lanes) {
   Location loc = combiner->getLoc();
@@ -41,11 +51,7 @@ static Value combineLanes(OpBuilder &builder, Operation *combiner, Value lanes) 
       return vector::ShuffleOp::create(builder, loc, lanes, lanes,
                                        llvm::to_vector(llvm::seq(first, first + half)));
     };
-    Value low = part(0), high = part(half);
-    Operation *copy = builder.cloneWithoutRegions(*combiner);
-    copy->setOperands({low, high});
-    copy->getResult(0).setType(low.getType());
-    lanes = copy->getResult(0);
+    lanes = combine(builder, combiner, part(0), part(half));
   }
   return lanes;
 }
@@ -60,8 +66,10 @@ public:
 
 private:
   bool findCombiners();
-  scf::ForOp buildVectorLoop(Value end);
-  bool fill(scf::ForOp vectorLoop);
+  int64_t countChained();
+  bool runChains(int64_t count);
+  bool runBlocks(Value end);
+  bool fill(scf::ForOp vectorLoop, int64_t chains);
   Value index(int64_t value) { return arith::ConstantIndexOp::create(builder, loc, value); }
 
   scf::ForOp loop;
@@ -69,6 +77,8 @@ private:
   Location loc;
   int64_t alignment, multiple;
   SmallVector<Operation *> combiners;
+  Value begin;                ///< of what is not done yet
+  SmallVector<Value> partial; ///< vectors: what is combined up to there
 };
 } // namespace
 
@@ -89,31 +99,81 @@ bool LoopVectoriser::findCombiners() {
   return true;
 }
 
-scf::ForOp LoopVectoriser::buildVectorLoop(Value end) {
-  SmallVector<Value> initial;
-  for (Value value : loop.getInitArgs())
-    initial.push_back(vector::BroadcastOp::create(builder, loc, laneType(value.getType()), value));
-  return scf::ForOp::create(builder, loc, loop.getLowerBound(), end, index(kLanes), initial);
+/// Elements of a long reduction that are combined in several chains; else 0.
+int64_t LoopVectoriser::countChained() {
+  auto lower = constantOf(loop.getLowerBound()), upper = constantOf(loop.getUpperBound());
+  bool combines = llvm::any_of(combiners, [](Operation *op) { return op != nullptr; });
+  if (!combines || !lower || !upper || *upper - *lower < kLeastChained)
+    return 0;
+  int64_t count = *upper - *lower;
+  return count - count % (kChains * kLanes);
 }
 
-bool LoopVectoriser::fill(scf::ForOp vectorLoop) {
+/// The body once for each chain, 16 elements on; iteration arguments are those of chain 0,
+/// then those of chain 1, …
+bool LoopVectoriser::fill(scf::ForOp vectorLoop, int64_t chains) {
   OpBuilder::InsertionGuard guard(builder);
-  if (combiners.empty())
+  size_t arguments = loop.getNumRegionIterArgs();
+  if (arguments == 0)
     builder.setInsertionPoint(vectorLoop.getBody()->getTerminator());
   else
     builder.setInsertionPointToEnd(vectorLoop.getBody());
-  LaneCloner cloner(builder);
-  cloner.bindIndex(loop.getInductionVar(), vectorLoop.getInductionVar(), alignment % kLanes == 0);
-  for (auto [from, to] : llvm::zip_equal(loop.getRegionIterArgs(), vectorLoop.getRegionIterArgs()))
-    cloner.bindVector(from, to);
-  if (!cloner.cloneBody(*loop.getBody()))
-    return false;
-  if (combiners.empty())
-    return true;
   SmallVector<Value> yielded;
-  for (Value value : loop.getYieldedValues())
-    yielded.push_back(cloner.vector(value));
-  scf::YieldOp::create(builder, loc, yielded);
+  for (int64_t chain = 0; chain < chains; ++chain) {
+    LaneCloner cloner(builder);
+    Value position = vectorLoop.getInductionVar();
+    if (chain > 0)
+      position = arith::AddIOp::create(builder, loc, position, index(chain * kLanes),
+                                       arith::IntegerOverflowFlags::nsw);
+    cloner.bindIndex(loop.getInductionVar(), position, alignment % kLanes == 0);
+    for (auto [i, from] : llvm::enumerate(loop.getRegionIterArgs()))
+      cloner.bindVector(from, vectorLoop.getRegionIterArg(chain * arguments + i));
+    if (!cloner.cloneBody(*loop.getBody()))
+      return false;
+    for (Value value : loop.getYieldedValues())
+      yielded.push_back(cloner.vector(value));
+  }
+  if (arguments)
+    scf::YieldOp::create(builder, loc, yielded);
+  return true;
+}
+
+/// A combination waits for the one before it: several chains keep the machine busy. They
+/// are combined by halves, as lanes are.
+bool LoopVectoriser::runChains(int64_t count) {
+  size_t arguments = partial.size();
+  SmallVector<Value> initial;
+  for (int64_t chain = 0; chain < kChains; ++chain)
+    llvm::append_range(initial, partial);
+  Value end = index(*constantOf(begin) + count);
+  auto chained = scf::ForOp::create(builder, loc, begin, end, index(kChains * kLanes), initial);
+  if (!fill(chained, kChains)) {
+    chained.erase();
+    return false;
+  }
+  for (auto [i, combiner] : llvm::enumerate(combiners)) {
+    if (!combiner)
+      continue;
+    SmallVector<Value> parts;
+    for (int64_t chain = 0; chain < kChains; ++chain)
+      parts.push_back(chained.getResult(chain * arguments + i));
+    for (int64_t half = kChains / 2; half > 0; half /= 2)
+      for (int64_t part = 0; part < half; ++part)
+        parts[part] = combine(builder, combiner, parts[part], parts[part + half]);
+    partial[i] = parts.front();
+  }
+  begin = end;
+  return true;
+}
+
+bool LoopVectoriser::runBlocks(Value end) {
+  auto blocks = scf::ForOp::create(builder, loc, begin, end, index(kLanes), partial);
+  if (!fill(blocks, 1)) {
+    blocks.erase();
+    return false;
+  }
+  partial.assign(blocks.getResults().begin(), blocks.getResults().end());
+  begin = end;
   return true;
 }
 
@@ -122,20 +182,24 @@ void LoopVectoriser::run() {
   if ((lower && upper && *upper - *lower < kLanes) || !findCombiners())
     return;
   bool whole = multiple % kLanes == 0;
+  begin = loop.getLowerBound();
+  for (Value value : loop.getInitArgs())
+    partial.push_back(vector::BroadcastOp::create(builder, loc, laneType(value.getType()), value));
+  int64_t chained = countChained();
+  if (chained > 0 && !runChains(chained))
+    return;
   Value end = loop.getUpperBound();
   if (!whole) {
-    Value count = builder.createOrFold<arith::SubIOp>(loc, end, loop.getLowerBound());
+    Value count = builder.createOrFold<arith::SubIOp>(loc, end, begin);
     Value rest = builder.createOrFold<arith::AndIOp>(loc, count, index(kLanes - 1));
     end = builder.createOrFold<arith::SubIOp>(loc, end, rest);
   }
-  scf::ForOp vectorLoop = buildVectorLoop(end);
-  if (!fill(vectorLoop)) {
-    vectorLoop.erase();
+  bool isDone = chained > 0 && constantOf(begin) == constantOf(end);
+  if (!isDone && !runBlocks(end))
     return;
-  }
   SmallVector<Value> results;
   for (auto [i, combiner] : llvm::enumerate(combiners))
-    results.push_back(combiner ? combineLanes(builder, combiner, vectorLoop.getResult(i))
+    results.push_back(combiner ? combineLanes(builder, combiner, partial[i])
                                : loop.getInitArgs()[i]);
   if (whole) {
     loop.replaceAllUsesWith(results);

@@ -18,8 +18,10 @@
 // or the halves of a concatenation, cost nothing.
 //
 // A loop with iteration arguments is a reduction: each lane combines its own elements,
-// then lanes l and l + 8, l + 4, l + 2, l + 1, then the elements left over, in order. So
-// its bits depend on the number of elements alone, whatever the machine's vectors.
+// then lanes l and l + 8, l + 4, l + 2, l + 1, then the elements left over, in order. From
+// 128 elements on, four vectors take turns (element i goes to vector i / 16 % 4), and vectors
+// v and v + 2, v + 1 are combined before what is left of the blocks. So its bits depend on
+// the number of elements alone, whatever the machine's vectors.
 //
 //===----------------------------------------------------------------------===//
 #ifndef MINIGPTC_COMPILER_TARGET_CPU_VECTORLOOPS_H

@@ -107,5 +107,7 @@ GraphBuilder::ShiftedExponential GraphBuilder::shiftedExponential(Value x, Array
 Value GraphBuilder::normalize(const ShiftedExponential &e, ArrayRef<int64_t> dims) {
   // The sum is at least 1, but for a slice of -inf, where it is 0: 0 / tiny is 0.
   Value divisor = maximum(e.sum, tiny(elementType(e.sum)));
-  return divide(e.exponentials, broadcastBack(divisor, e.exponentials, dims));
+  // One division for a slice, and not one for each of its elements.
+  Value factor = divide(1.0, divisor);
+  return multiply(e.exponentials, broadcastBack(factor, e.exponentials, dims));
 }

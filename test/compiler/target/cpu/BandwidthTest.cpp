@@ -134,8 +134,10 @@ TEST_CASE("bandwidth of kernels", "[.bandwidth]") {
     %d = graph.subtract %x, %mb : $F
     %e = graph.exponential %d : $F
     %s = graph.reduce sum, %e, dims = [2] : ($F) -> $R
-    %sb = graph.broadcast_in_dim %s, dims = [0, 1] : ($R) -> $F
-    %y = graph.divide %e, %sb : $F
+    %one = graph.constant dense<1.0> : $R
+    %f = graph.divide %one, %s : $R
+    %fb = graph.broadcast_in_dim %f, dims = [0, 1] : ($R) -> $F
+    %y = graph.multiply %e, %fb : $F
     return %y : $F
   })"));
   const std::string norm = R"(

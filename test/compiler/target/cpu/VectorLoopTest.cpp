@@ -6,6 +6,9 @@
 #include "test/compiler/target/cpu/KernelHarness.h"
 #include <catch2/catch.hpp>
 
+#include <cstdlib>
+#include <memory>
+
 using namespace mlir;
 using namespace minigptc;
 
@@ -80,4 +83,69 @@ TEST_CASE("heads that are merged and halves that are joined keep their blocks") 
     return %0)"));
   CHECK(halves.vectors == 3);
   CHECK(halves.scalars == 0);
+}
+
+TEST_CASE("long reductions are made in four chains") {
+  auto sum = [](int64_t columns) {
+    std::string type = "tensor<8x" + std::to_string(columns) + "xf32>";
+    return countAccesses("func.func private @k(%a: " + type +
+                         ") -> tensor<8xf32> attributes {exec.kernel} {\n" +
+                         "%0 = graph.reduce sum, %a, dims = [1] : (" + type +
+                         ") -> tensor<8xf32>\nreturn %0 : tensor<8xf32>\n}")
+        .vectors;
+  };
+  CHECK(sum(112) == 1);
+  CHECK(sum(128) == 4);
+  CHECK(sum(144) == 5);
+}
+
+/// Of the code before it is lowered.
+static int countStreamed(int64_t rows, const std::string &body) {
+  KernelHarness harness;
+  DialectRegistry registry;
+  cpu::registerKernelDialects(registry);
+  harness.context.appendDialectRegistry(registry);
+  harness.context.loadAllAvailableDialects();
+  std::string text = body;
+  for (size_t at; (at = text.find("$F")) != std::string::npos;)
+    text.replace(at, 2, "tensor<" + std::to_string(rows) + "x1024xf32>");
+  OwningOpRef<ModuleOp> module = harness.parse(text);
+  OwningOpRef<ModuleOp> code = cpu::emitKernel(*module->getOps<func::FuncOp>().begin());
+  REQUIRE(succeeded(cpu::expandMath(*code)));
+  cpu::vectoriseLoops(*code);
+  int stores = 0, fences = 0;
+  code->walk([&](LLVM::StoreOp op) { stores += op.getNontemporal(); });
+  code->walk([&](LLVM::CallIntrinsicOp op) { ++fences; });
+  CHECK(fences == (stores > 0));
+  return stores;
+}
+
+TEST_CASE("outputs larger than the caches go past them") {
+  const std::string add = R"(
+    func.func private @k(%a: $F, %b: $F) -> $F attributes {exec.kernel} {
+      %0 = graph.add %a, %b : $F
+      return %0 : $F
+    })";
+  CHECK(countStreamed(1024, add) == 0);
+  CHECK(countStreamed(16384, add) == 1);
+  KernelHarness harness;
+  std::string text = add;
+  for (size_t at; (at = text.find("$F")) != std::string::npos;)
+    text.replace(at, 2, "tensor<16384x1024xf32>");
+  OwningOpRef<ModuleOp> module = harness.parse(text);
+  auto run = KernelHarness::compile(*module, *cpu::Isa::named("native"));
+  constexpr int64_t size = 16384 * 1024;
+  auto allocate = [] {
+    return std::unique_ptr<float, decltype(&std::free)>(
+        static_cast<float *>(std::aligned_alloc(64, size * sizeof(float))), std::free);
+  };
+  auto input = allocate(), output = allocate();
+  for (int64_t i = 0; i < size; ++i)
+    input.get()[i] = float(i % 1021);
+  void *buffers[] = {input.get(), input.get(), output.get()};
+  run(buffers, 0, size, nullptr);
+  int64_t wrong = 0;
+  for (int64_t i = 0; i < size; ++i)
+    wrong += output.get()[i] != 2 * float(i % 1021);
+  CHECK(wrong == 0);
 }

@@ -1,0 +1,146 @@
+//===- TransposedTiles.cpp ------------------------------------------------===//
+#include "compiler/target/cpu/TransposedTiles.h"
+#include "compiler/target/cpu/VectorCode.h"
+#include "compiler/target/cpu/VectorLoops.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "llvm/ADT/SetVector.h"
+
+using namespace mlir;
+using namespace minigptc;
+using namespace minigptc::cpu;
+using namespace minigptc::graph::kernel;
+
+/// Shorter rows or columns than this are read as they lie: cache lines serve several.
+static constexpr int64_t kLeastTurned = 8;
+
+/// The result's dimension in which the operand's elements lie beside each other; -1: it has
+/// one element.
+static int64_t getDenseDim(graph::TransposeOp op) {
+  ArrayRef<int64_t> shape = getShape(op->getOperand(0));
+  for (int64_t source = int64_t(shape.size()) - 1; source >= 0; --source)
+    if (shape[source] != 1)
+      return llvm::find(op.getPermutation(), source) - op.getPermutation().begin();
+  return -1;
+}
+
+void minigptc::cpu::findTurnedValues(NestPlan &nest, func::FuncOp kernel) {
+  Operation *terminator = kernel.getBody().front().getTerminator();
+  bool reduces = llvm::any_of(kernel.getBody().front(),
+                              [](Operation &op) { return isa<graph::ReductionKernelOp>(op); });
+  if (nest.flat || nest.inner < 0 || nest.shape[nest.inner] < kLeastTurned || reduces)
+    return;
+  llvm::SetVector<Value> sameIndex; // as the outputs
+  for (unsigned number : nest.outputs)
+    sameIndex.insert(terminator->getOperand(number));
+  if (!llvm::all_of(sameIndex, [&](Value v) { return getShape(v) == ArrayRef(nest.shape); }))
+    return;
+  for (size_t i = 0; i < sameIndex.size(); ++i) {
+    Operation *op = sameIndex[i].getDefiningOp();
+    auto fusible = dyn_cast_or_null<graph::FusibleOp>(op);
+    if (fusible && fusible.getFusionKind() == graph::FusionKind::elementwise)
+      sameIndex.insert(op->operand_begin(), op->operand_end());
+    auto transpose = dyn_cast_or_null<graph::TransposeOp>(op);
+    if (!transpose)
+      continue;
+    int64_t dim = getDenseDim(transpose);
+    bool isTurned = dim >= 0 && dim != nest.inner && nest.shape[dim] >= kLeastTurned;
+    if (!isTurned || (nest.turned >= 0 && nest.turned != dim))
+      continue;
+    nest.turned = dim;
+    nest.turnedValues.push_back(transpose);
+  }
+}
+
+static int64_t elementBytes(Value value) {
+  return getStorageType(getElementType(value)).getIntOrFloatBitWidth() / 8;
+}
+
+/// The lines come first, which all values share, then a tile for each.
+static int64_t lineBytes(const NestPlan &nest) {
+  int64_t widest = 0;
+  for (Value value : nest.turnedValues)
+    widest = std::max(widest, elementBytes(value));
+  return kTile * kTile * widest;
+}
+
+int64_t minigptc::cpu::getTileScratch(const NestPlan &nest) {
+  int64_t bytes = lineBytes(nest);
+  for (Value value : nest.turnedValues)
+    bytes += kTile * kTile * elementBytes(value);
+  return bytes;
+}
+
+void TileFiller::fill(ValueRange indices, Range rows, Range columns) {
+  int64_t offset = lineBytes(nest);
+  for (Value value : nest.turnedValues) {
+    tiles.push_back(LLVM::GEPOp::create(builder, scratch.getLoc(), scratch.getType(),
+                                        builder.getI8Type(), scratch,
+                                        ArrayRef<LLVM::GEPArg>{int32_t(offset)}));
+    offset += kTile * kTile * elementBytes(value);
+    fillLines(value, indices, rows, columns);
+    turnLines(value, tiles.back(), rows, columns);
+  }
+}
+
+/// The operand's rows, which are the nest's columns.
+void TileFiller::fillLines(Value value, ValueRange indices, Range rows, Range columns) {
+  bool isWhole = nest.shape[nest.turned] % kLanes == 0;
+  scf::ForOp columnLoop = elements.enterLoop(columns.begin, columns.end);
+  scf::ForOp rowLoop =
+      elements.enterParallelLoop(rows.begin, rows.end, {kTile, isWhole ? kLanes : 1});
+  SmallVector<Value> at(indices);
+  at[nest.turned] = rowLoop.getInductionVar();
+  at.push_back(columnLoop.getInductionVar());
+  while (at.size() < nest.shape.size())
+    at.push_back(elements.scalars().index(0));
+  Value element = elements.element(value, at);
+  prefetchNextTile(value, at);
+  Scalars s = elements.scalars();
+  Value line = s.create<arith::SubIOp>(columnLoop.getInductionVar(), columns.begin);
+  Value inLine = s.create<arith::SubIOp>(rowLoop.getInductionVar(), rows.begin);
+  elements.store(element, scratch, getElementType(value), s.add(s.mul(line, kTile), inLine));
+  elements.leaveLoop(columnLoop);
+}
+
+/// Lines so far apart are not foreseen by the machine. Nothing is read, so that the last tile
+/// needs no exception.
+void TileFiller::prefetchNextTile(Value value, SmallVector<Value> at) {
+  auto transpose = cast<graph::TransposeOp>(value.getDefiningOp());
+  Value operand = transpose.getOperand();
+  if (!elements.getPointer(operand))
+    return;
+  at[nest.inner] = elements.scalars().add(at[nest.inner], kTile);
+  SmallVector<Value> source(at.size());
+  for (auto [i, dim] : llvm::enumerate(transpose.getPermutation()))
+    source[dim] = at[i];
+  elements.prefetch(operand, elements.linearise(source, getShape(operand)));
+}
+
+/// What lies beyond the nest's edge is turned with the rest, and read by nobody.
+void TileFiller::turnLines(Value value, Value tile, Range rows, Range columns) {
+  Scalars s = elements.scalars();
+  VectorCode code(builder, s.loc, getStorageType(getElementType(value)), kLanes);
+  auto sizeOf = [&](Range range) { return s.create<arith::SubIOp>(range.end, range.begin); };
+  code.loop(s.index(0), sizeOf(columns), kLanes, [&](Value column) {
+    code.loop(s.index(0), sizeOf(rows), kLanes, [&](Value row) {
+      auto address = [&](Value pointer, Value line, Value inLine) {
+        return code.at(pointer, s.add(s.mul(line, kTile), inLine));
+      };
+      Value source = address(scratch, column, row), target = address(tile, row, column);
+      SmallVector<Value> lines;
+      for (int64_t line = 0; line < kLanes; ++line)
+        lines.push_back(code.load(code.at(source, line * kTile)));
+      for (auto [line, turned] : llvm::enumerate(code.transpose(lines)))
+        code.store(turned, code.at(target, line * kTile));
+    });
+  });
+}
+
+void TileFiller::noteElements(ValueRange indices, Range rows, Range columns) {
+  Scalars s = elements.scalars();
+  Value row = s.create<arith::SubIOp>(indices[nest.turned], rows.begin);
+  Value column = s.create<arith::SubIOp>(indices[nest.inner], columns.begin);
+  Value position = s.add(s.mul(row, kTile), column);
+  for (auto [value, tile] : llvm::zip_equal(nest.turnedValues, tiles))
+    elements.note(value, indices, elements.load(tile, getElementType(value), position));
+}
