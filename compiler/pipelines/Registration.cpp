@@ -8,6 +8,7 @@
 #include "compiler/target/cpu/HostPrograms.h"
 #include "compiler/target/cpu/WholeKernels.h"
 #include "dialects/dist/IR/Dist.h"
+#include "dialects/dist/Transforms/Passes.h"
 #include "dialects/exec/IR/Exec.h"
 #include "dialects/graph/IR/Graph.h"
 #include "dialects/graph/Transforms/Passes.h"
@@ -26,6 +27,7 @@ void minigptc::registerAllDialects(mlir::DialectRegistry &registry) {
 void minigptc::registerAllPasses() {
   mlir::registerTransformsPasses();
   graph::registerGraphPasses();
+  dist::registerDistPasses();
   registerGraphToExecPasses();
   registerPipelinesPasses();
   registerPipelines();
