@@ -58,6 +58,8 @@ double bytesOf(mlir::TypeRange types);
 llvm::LogicalResult inferSameTypes(std::optional<mlir::Location> location, llvm::StringRef opName,
                                    mlir::ValueRange operands,
                                    llvm::SmallVectorImpl<mlir::Type> &inferred);
+/// The rule of an op all of whose dimensions pass through.
+ShardingRule elementwiseRule(mlir::Operation *op, Linearity linearity, llvm::ArrayRef<bool> linear);
 } // namespace detail
 
 /// Names of discardable attributes that stages agree on.

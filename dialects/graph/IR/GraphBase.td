@@ -37,8 +37,22 @@ class Graph_PureOp<string mnemonic, list<Trait> traits = [], Trait cost = CostOp
     : Graph_Op<mnemonic, !listconcat(
           [Pure, cost, DeclareOpInterfaceMethods<FusibleOp>], traits)> {
   string fusionKind = "elementwise";
+  string extraDefinition = "";
   let extraClassDefinition = "::minigptc::graph::FusionKind $cppClass::getFusionKind() { return ::minigptc::graph::FusionKind::"
-      # fusionKind # "; }";
+      # fusionKind # "; }" # extraDefinition;
+}
+
+defvar Graph_Sharded = DeclareOpInterfaceMethods<ShardingRuleOp>;
+
+/// A pure op all of whose dimensions pass through. `linearity` is that of its rule, in the
+/// operands with a 1 in `linear` (a bit each; all by default).
+class Graph_ElementwiseOp<string mnemonic, list<Trait> traits = []>
+    : Graph_PureOp<mnemonic, !listconcat([Graph_Sharded], traits)> {
+  string linearity = "none";
+  string linear = "";
+  let extraDefinition = "\n::minigptc::graph::ShardingRule $cppClass::getShardingRule() {"
+      " return ::minigptc::graph::detail::elementwiseRule(*this, ::minigptc::graph::Linearity::"
+      # linearity # ", {" # linear # "}); }";
 }
 
 defvar Graph_Differentiable = DeclareOpInterfaceMethods<DifferentiableOp>;

@@ -10,7 +10,7 @@
 include "dialects/graph/IR/GraphBase.td"
 
 class Graph_Activation<string mnemonic, string what>
-    : Graph_PureOp<mnemonic, [Graph_SameTypes, Graph_Decomposable, Graph_Differentiable]> {
+    : Graph_ElementwiseOp<mnemonic, [Graph_SameTypes, Graph_Decomposable, Graph_Differentiable]> {
   let summary = what;
   let description = "\n```mlir\n%y = graph." # mnemonic # " %x : tensor<2x3xf32>\n```\n";
   let arguments = (ins Graph_FloatTensor:$operand);
@@ -24,7 +24,7 @@ def Graph_GeluOp : Graph_Activation<"gelu", "x · Φ(x), exact (erf) or by tanh"
   let arguments = (ins Graph_FloatTensor:$operand, DefaultValuedAttr<BoolAttr, "false">:$approximate);
 }
 
-def Graph_SoftmaxOp : Graph_PureOp<"softmax", [Graph_SameTypes, Graph_Decomposable, Graph_Differentiable]> {
+def Graph_SoftmaxOp : Graph_PureOp<"softmax", [Graph_Sharded, Graph_SameTypes, Graph_Decomposable, Graph_Differentiable]> {
   let summary = "e^(x - max) normalised along a dimension";
   let description = [{
     A slice that is -inf everywhere gives zeros.
@@ -40,7 +40,7 @@ def Graph_SoftmaxOp : Graph_PureOp<"softmax", [Graph_SameTypes, Graph_Decomposab
   let hasVerifier = 1;
 }
 
-def Graph_LayerNormOp : Graph_PureOp<"layer_norm", [Graph_Decomposable, Graph_Differentiable, Graph_Infer]> {
+def Graph_LayerNormOp : Graph_PureOp<"layer_norm", [Graph_Sharded, Graph_Decomposable, Graph_Differentiable, Graph_Infer]> {
   let summary = "(x - mean) / sqrt(var + epsilon) · scale + bias over the last dimension";
   let description = [{
     The variance is two-pass: mean((x - mean)²), not E[x²] - E[x]².
@@ -55,7 +55,7 @@ def Graph_LayerNormOp : Graph_PureOp<"layer_norm", [Graph_Decomposable, Graph_Di
   let fusionKind = "opaque";
 }
 
-def Graph_RmsNormOp : Graph_PureOp<"rms_norm", [Graph_Decomposable, Graph_Differentiable, Graph_Infer]> {
+def Graph_RmsNormOp : Graph_PureOp<"rms_norm", [Graph_Sharded, Graph_Decomposable, Graph_Differentiable, Graph_Infer]> {
   let summary = "x / sqrt(mean(x²) + epsilon) · scale over the last dimension";
   let description = [{
     ```mlir
@@ -68,7 +68,7 @@ def Graph_RmsNormOp : Graph_PureOp<"rms_norm", [Graph_Decomposable, Graph_Differ
   let fusionKind = "opaque";
 }
 
-def Graph_RopeOp : Graph_PureOp<"rope", [Graph_Decomposable, Graph_Differentiable, Graph_Infer]> {
+def Graph_RopeOp : Graph_PureOp<"rope", [Graph_Sharded, Graph_Decomposable, Graph_Differentiable, Graph_Infer]> {
   let summary = "rotary position embedding of [B, S, H, D]";
   let description = [{
     Pairs (2i, 2i+1) of the last dimension (a, b) become (a cos - b sin,
@@ -90,7 +90,7 @@ def Graph_RopeOp : Graph_PureOp<"rope", [Graph_Decomposable, Graph_Differentiabl
 /// What attention and its gradient have in common. S queries, T keys, H query
 /// heads in groups over G key heads (G divides H).
 class Graph_AttentionLikeOp<string mnemonic, list<Trait> traits, dag tensors, dag outputs>
-    : Graph_PureOp<mnemonic, !listconcat([AttrSizedOperandSegments, Graph_Decomposable], traits),
+    : Graph_PureOp<mnemonic, !listconcat([AttrSizedOperandSegments, Graph_Decomposable, Graph_Sharded], traits),
           DeclareOpInterfaceMethods<CostOp, ["getMatmulFlops"]>> {
   let arguments = !con(tensors, (ins
       Optional<Graph_PredTensor>:$mask,
@@ -152,7 +152,7 @@ def Graph_AttentionGradOp : Graph_AttentionLikeOp<"attention_grad", [AllTypesMat
       " `:` type($query) `,` type($key) `,` type($value) `,` type($result) `,` type($logSumExp) `->` type(results)");
 }
 
-def Graph_EmbeddingOp : Graph_PureOp<"embedding", [Graph_Decomposable, Graph_Differentiable, Graph_Infer]> {
+def Graph_EmbeddingOp : Graph_PureOp<"embedding", [Graph_Sharded, Graph_Decomposable, Graph_Differentiable, Graph_Infer]> {
   let summary = "rows of a table by id";
   let description = [{
     table [V, D], ids [...] give [..., D]. An id outside [0, V) is an error: the
@@ -169,7 +169,7 @@ def Graph_EmbeddingOp : Graph_PureOp<"embedding", [Graph_Decomposable, Graph_Dif
   let fusionKind = "data_movement";
 }
 
-def Graph_SoftmaxCrossEntropyOp : Graph_PureOp<"softmax_cross_entropy", [Graph_Decomposable, Graph_Differentiable, Graph_Infer]> {
+def Graph_SoftmaxCrossEntropyOp : Graph_PureOp<"softmax_cross_entropy", [Graph_Sharded, Graph_Decomposable, Graph_Differentiable, Graph_Infer]> {
   let summary = "logsumexp(logits) - logits[target] per position";
   let description = [{
     logits [..., V], targets [...] give f32 [...] (f64 for f64). A position whose
@@ -186,7 +186,7 @@ def Graph_SoftmaxCrossEntropyOp : Graph_PureOp<"softmax_cross_entropy", [Graph_D
 }
 
 def Graph_LinearCrossEntropyOp : Graph_PureOp<"linear_cross_entropy",
-    [Graph_Decomposable, Graph_Differentiable, Graph_Infer],
+    [Graph_Sharded, Graph_Decomposable, Graph_Differentiable, Graph_Infer],
     DeclareOpInterfaceMethods<CostOp, ["getMatmulFlops"]>> {
   let summary = "the summed cross-entropy of a linear head, and its gradients";
   let description = [{
@@ -232,7 +232,7 @@ def Graph_DropoutOp : Graph_PureOp<"dropout", [Graph_Decomposable, Graph_Differe
   let assemblyFormat = "$operand `,` $key `rate` `=` $rate attr-dict `:` type($operand)";
 }
 
-def Graph_AdamWUpdateOp : Graph_PureOp<"adamw_update", [Graph_Decomposable, Graph_Infer]> {
+def Graph_AdamWUpdateOp : Graph_ElementwiseOp<"adamw_update", [Graph_Decomposable, Graph_Infer]> {
   let summary = "one step of AdamW on one tensor";
   let description = [{
     m' = b1 m + (1-b1) g; v' = b2 v + (1-b2) g²;

@@ -4,7 +4,7 @@
 
 include "dialects/graph/IR/GraphBase.td"
 
-def Graph_ReduceOp : Graph_PureOp<"reduce", [Graph_Differentiable, Graph_Infer]> {
+def Graph_ReduceOp : Graph_PureOp<"reduce", [Graph_Sharded, Graph_Differentiable, Graph_Infer]> {
   let summary = "combines the elements along dimensions, which disappear";
   let description = [{
     StableHLO's `reduce` with the combiner as a word instead of a region: that is
@@ -23,7 +23,7 @@ def Graph_ReduceOp : Graph_PureOp<"reduce", [Graph_Differentiable, Graph_Infer]>
   let hasFolder = 1;
 }
 
-def Graph_DotGeneralOp : Graph_PureOp<"dot_general", [Graph_Differentiable, Graph_Infer],
+def Graph_DotGeneralOp : Graph_PureOp<"dot_general", [Graph_Sharded, Graph_Differentiable, Graph_Infer],
     DeclareOpInterfaceMethods<CostOp, ["getMatmulFlops"]>> {
   let summary = "batched contraction of two tensors";
   let description = [{
@@ -47,7 +47,7 @@ def Graph_DotGeneralOp : Graph_PureOp<"dot_general", [Graph_Differentiable, Grap
   let fusionKind = "opaque";
 }
 
-def Graph_DotAccumulateOp : Graph_Op<"dot_accumulate", [Pure, Graph_Infer,
+def Graph_DotAccumulateOp : Graph_Op<"dot_accumulate", [Pure, Graph_Sharded, Graph_Infer,
     DeclareOpInterfaceMethods<CostOp, ["getMatmulFlops"]>]> {
   let summary = "a matrix product added to what is there";
   let description = [{
@@ -75,7 +75,7 @@ def Graph_DotAccumulateOp : Graph_Op<"dot_accumulate", [Pure, Graph_Infer,
   }];
 }
 
-def Graph_GatherOp : Graph_PureOp<"gather", [Graph_Differentiable, Graph_Infer]> {
+def Graph_GatherOp : Graph_PureOp<"gather", [Graph_Sharded, Graph_Differentiable, Graph_Infer]> {
   let summary = "picks whole slices by index";
   let description = [{
     StableHLO's `gather` where `index_vector_dim` is the last dimension of
@@ -94,7 +94,7 @@ def Graph_GatherOp : Graph_PureOp<"gather", [Graph_Differentiable, Graph_Infer]>
   let fusionKind = "data_movement";
 }
 
-def Graph_ScatterOp : Graph_PureOp<"scatter", [Graph_Differentiable, Graph_Infer]> {
+def Graph_ScatterOp : Graph_PureOp<"scatter", [Graph_Sharded, Graph_Differentiable, Graph_Infer]> {
   let summary = "the operand with slices added or replaced by index";
   let description = [{
     The counterpart of `gather`, with its `dims`: slices of `updates` are combined

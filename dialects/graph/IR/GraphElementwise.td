@@ -11,7 +11,7 @@ class Graph_Example<Type type> {
 }
 
 class Graph_UnaryOp<string mnemonic, Type type, string what, list<Trait> traits = []>
-    : Graph_PureOp<mnemonic, !listconcat([Graph_SameTypes], traits)> {
+    : Graph_ElementwiseOp<mnemonic, !listconcat([Graph_SameTypes], traits)> {
   let summary = what;
   let description = "\n```mlir\n%y = graph." # mnemonic # " %x : " # Graph_Example<type>.shape # "\n```\n";
   let arguments = (ins type:$operand);
@@ -20,7 +20,7 @@ class Graph_UnaryOp<string mnemonic, Type type, string what, list<Trait> traits 
 }
 
 class Graph_BinaryOp<string mnemonic, Type type, string what, list<Trait> traits = []>
-    : Graph_PureOp<mnemonic, !listconcat([Graph_SameTypes], traits)> {
+    : Graph_ElementwiseOp<mnemonic, !listconcat([Graph_SameTypes], traits)> {
   let summary = what;
   let description = "\n```mlir\n%z = graph." # mnemonic # " %x, %y : " # Graph_Example<type>.shape # "\n```\n";
   let arguments = (ins type:$lhs, type:$rhs);
@@ -47,15 +47,18 @@ def Graph_TanhOp : Graph_UnaryOp<"tanh", Graph_FloatTensor, "hyperbolic tangent"
 
 // Unary, numbers.
 def Graph_AbsOp : Graph_UnaryOp<"abs", Graph_NumTensor, "|x|", [Graph_Differentiable]>;
-def Graph_NegateOp : Graph_UnaryOp<"negate", Graph_NumTensor, "-x", [Graph_Differentiable]> { let hasFolder = 1; }
+def Graph_NegateOp : Graph_UnaryOp<"negate", Graph_NumTensor, "-x", [Graph_Differentiable]> { let hasFolder = 1; let linearity = "joint"; }
 def Graph_SignOp : Graph_UnaryOp<"sign", Graph_NumTensor, "-1, 0 or 1", [Graph_Differentiable]>;
 def Graph_NotOp : Graph_UnaryOp<"not", Graph_LogicalTensor, "bitwise complement"> { let hasFolder = 1; }
 
 // Binary, numbers.
-def Graph_AddOp : Graph_BinaryOp<"add", Graph_NumTensor, "x + y", [Commutative, Graph_Differentiable]> { let hasFolder = 1; }
-def Graph_SubtractOp : Graph_BinaryOp<"subtract", Graph_NumTensor, "x - y", [Graph_Differentiable]> { let hasFolder = 1; }
-def Graph_MultiplyOp : Graph_BinaryOp<"multiply", Graph_NumTensor, "x * y", [Commutative, Graph_Differentiable]> { let hasFolder = 1; }
-def Graph_DivideOp : Graph_BinaryOp<"divide", Graph_NumTensor, "x / y; integers truncate towards zero, x / 0 is -1 (all bits set)", [Graph_Differentiable]> { let hasFolder = 1; }
+def Graph_AddOp : Graph_BinaryOp<"add", Graph_NumTensor, "x + y", [Commutative, Graph_Differentiable]> { let hasFolder = 1; let linearity = "joint"; }
+def Graph_SubtractOp : Graph_BinaryOp<"subtract", Graph_NumTensor, "x - y", [Graph_Differentiable]> { let hasFolder = 1; let linearity = "joint"; }
+def Graph_MultiplyOp : Graph_BinaryOp<"multiply", Graph_NumTensor, "x * y", [Commutative, Graph_Differentiable]> { let hasFolder = 1; let linearity = "each"; }
+def Graph_DivideOp : Graph_BinaryOp<"divide", Graph_NumTensor, "x / y; integers truncate towards zero, x / 0 is -1 (all bits set)", [Graph_Differentiable]> {
+  let hasFolder = 1;
+  let extraDefinition = ""; // its rule depends on the element type
+}
 def Graph_MaximumOp : Graph_BinaryOp<"maximum", Graph_Tensor, "the larger, NaN if either is NaN; `or` on i1", [Commutative, Graph_Differentiable]> { let hasFolder = 1; }
 def Graph_MinimumOp : Graph_BinaryOp<"minimum", Graph_Tensor, "the smaller, NaN if either is NaN; `and` on i1", [Commutative, Graph_Differentiable]> { let hasFolder = 1; }
 def Graph_PowerOp : Graph_BinaryOp<"power", Graph_FloatTensor, "x^y", [Graph_Differentiable]>;
@@ -69,7 +72,7 @@ def Graph_ShiftLeftOp : Graph_BinaryOp<"shift_left", Graph_IntTensor, "x << y, 0
 def Graph_ShiftRightLogicalOp : Graph_BinaryOp<"shift_right_logical", Graph_IntTensor, "x >> y filled with zeros, 0 if y is the width or more">;
 def Graph_ShiftRightArithmeticOp : Graph_BinaryOp<"shift_right_arithmetic", Graph_IntTensor, "x >> y filled with the sign, all sign if y is the width or more">;
 
-def Graph_CompareOp : Graph_PureOp<"compare", [Graph_Infer]> {
+def Graph_CompareOp : Graph_ElementwiseOp<"compare", [Graph_Infer]> {
   let summary = "elementwise comparison";
   let description = [{
     Any comparison with NaN is false, but for `NE`.
@@ -84,7 +87,7 @@ def Graph_CompareOp : Graph_PureOp<"compare", [Graph_Infer]> {
   let hasFolder = 1;
 }
 
-def Graph_IsFiniteOp : Graph_PureOp<"is_finite", [Graph_Infer]> {
+def Graph_IsFiniteOp : Graph_ElementwiseOp<"is_finite", [Graph_Infer]> {
   let summary = "neither infinite nor NaN";
   let description = [{
     ```mlir
@@ -96,7 +99,7 @@ def Graph_IsFiniteOp : Graph_PureOp<"is_finite", [Graph_Infer]> {
   let assemblyFormat = "$operand attr-dict `:` functional-type(operands, results)";
 }
 
-def Graph_SelectOp : Graph_PureOp<"select", [AllTypesMatch<["onTrue", "onFalse"]>, Graph_Differentiable, Graph_Infer]> {
+def Graph_SelectOp : Graph_ElementwiseOp<"select", [AllTypesMatch<["onTrue", "onFalse"]>, Graph_Differentiable, Graph_Infer]> {
   let summary = "pred ? onTrue : onFalse, elementwise";
   let description = [{
     `pred` has the shape of the branches, or is a scalar that chooses for all elements.
@@ -108,10 +111,12 @@ def Graph_SelectOp : Graph_PureOp<"select", [AllTypesMatch<["onTrue", "onFalse"]
   let arguments = (ins Graph_PredTensor:$pred, Graph_Tensor:$onTrue, Graph_Tensor:$onFalse);
   let results = (outs Graph_Tensor:$result);
   let assemblyFormat = "$pred `,` $onTrue `,` $onFalse attr-dict `:` type($pred) `,` type($onTrue)";
+  let linearity = "joint";
+  let linear = "false, true, true";
   let hasFolder = 1;
 }
 
-def Graph_ClampOp : Graph_PureOp<"clamp", [Graph_SameTypes, Graph_Decomposable, Graph_Differentiable]> {
+def Graph_ClampOp : Graph_ElementwiseOp<"clamp", [Graph_SameTypes, Graph_Decomposable, Graph_Differentiable]> {
   let summary = "min(max(operand, low), high)";
   let description = [{
     ```mlir
@@ -123,7 +128,7 @@ def Graph_ClampOp : Graph_PureOp<"clamp", [Graph_SameTypes, Graph_Decomposable, 
   let assemblyFormat = "$low `,` $operand `,` $high attr-dict `:` type($operand)";
 }
 
-def Graph_ConvertOp : Graph_PureOp<"convert", [SameOperandsAndResultShape, Graph_Differentiable]> {
+def Graph_ConvertOp : Graph_PureOp<"convert", [Graph_Sharded, SameOperandsAndResultShape, Graph_Differentiable]> {
   let summary = "change of element type";
   let description = [{
     Float to integer truncates towards zero and saturates (NaN gives 0); to i1,
@@ -139,7 +144,7 @@ def Graph_ConvertOp : Graph_PureOp<"convert", [SameOperandsAndResultShape, Graph
   let hasFolder = 1;
 }
 
-def Graph_BitcastConvertOp : Graph_PureOp<"bitcast_convert", [SameOperandsAndResultShape]> {
+def Graph_BitcastConvertOp : Graph_ElementwiseOp<"bitcast_convert", [SameOperandsAndResultShape]> {
   let summary = "the same bits under another element type of equal width";
   let description = [{
     ```mlir

@@ -28,7 +28,7 @@ def Graph_FoldInOp : Graph_PureOp<"fold_in"> {
   let hasVerifier = 1;
 }
 
-def Graph_RandomBitsOp : Graph_PureOp<"random_bits"> {
+def Graph_RandomBitsOp : Graph_PureOp<"random_bits", [Graph_Sharded]> {
   let summary = "32 random bits per element";
   let description = [{
     The tensor is the block at `offsets` (i64, one per dimension) of a global

@@ -4,7 +4,7 @@
 
 include "dialects/graph/IR/GraphBase.td"
 
-def Graph_ConstantOp : Graph_PureOp<"constant", [ConstantLike, Graph_Infer]> {
+def Graph_ConstantOp : Graph_PureOp<"constant", [Graph_Sharded, ConstantLike, Graph_Infer]> {
   let summary = "a constant tensor";
   let description = [{
     ```mlir
@@ -18,7 +18,7 @@ def Graph_ConstantOp : Graph_PureOp<"constant", [ConstantLike, Graph_Infer]> {
   let hasFolder = 1;
 }
 
-def Graph_IotaOp : Graph_PureOp<"iota"> {
+def Graph_IotaOp : Graph_PureOp<"iota", [Graph_Sharded]> {
   let summary = "the index along one dimension";
   let description = [{
     ```mlir
@@ -32,7 +32,7 @@ def Graph_IotaOp : Graph_PureOp<"iota"> {
   let hasVerifier = 1;
 }
 
-def Graph_BroadcastInDimOp : Graph_PureOp<"broadcast_in_dim", [Graph_Differentiable]> {
+def Graph_BroadcastInDimOp : Graph_PureOp<"broadcast_in_dim", [Graph_Sharded, Graph_Differentiable]> {
   let summary = "repeats along new or size-1 dimensions";
   let description = [{
     Operand dimension i becomes result dimension `dims[i]`; it has the same size
@@ -50,7 +50,7 @@ def Graph_BroadcastInDimOp : Graph_PureOp<"broadcast_in_dim", [Graph_Differentia
   let hasFolder = 1;
 }
 
-def Graph_ReshapeOp : Graph_PureOp<"reshape", [Graph_Differentiable]> {
+def Graph_ReshapeOp : Graph_PureOp<"reshape", [Graph_Sharded, Graph_Differentiable]> {
   let summary = "the same elements, row-major, under another shape";
   let description = [{
     ```mlir
@@ -66,7 +66,7 @@ def Graph_ReshapeOp : Graph_PureOp<"reshape", [Graph_Differentiable]> {
   let hasCanonicalizer = 1;
 }
 
-def Graph_TransposeOp : Graph_PureOp<"transpose", [Graph_Differentiable, Graph_Infer]> {
+def Graph_TransposeOp : Graph_PureOp<"transpose", [Graph_Sharded, Graph_Differentiable, Graph_Infer]> {
   let summary = "result dimension i is operand dimension permutation[i]";
   let description = [{
     ```mlir
@@ -81,7 +81,7 @@ def Graph_TransposeOp : Graph_PureOp<"transpose", [Graph_Differentiable, Graph_I
   let hasCanonicalizer = 1;
 }
 
-def Graph_SliceOp : Graph_PureOp<"slice", [Graph_Differentiable, Graph_Infer]> {
+def Graph_SliceOp : Graph_PureOp<"slice", [Graph_Sharded, Graph_Differentiable, Graph_Infer]> {
   let summary = "elements start, start+stride, … below limit, per dimension";
   let description = [{
     ```mlir
@@ -96,7 +96,7 @@ def Graph_SliceOp : Graph_PureOp<"slice", [Graph_Differentiable, Graph_Infer]> {
   let hasFolder = 1;
 }
 
-def Graph_DynamicSliceOp : Graph_PureOp<"dynamic_slice", [Graph_Differentiable, Graph_Infer]> {
+def Graph_DynamicSliceOp : Graph_PureOp<"dynamic_slice", [Graph_Sharded, Graph_Differentiable, Graph_Infer]> {
   let summary = "a block of fixed size at a computed start";
   let description = [{
     One scalar start per dimension, clamped so that the block lies inside the operand.
@@ -112,7 +112,7 @@ def Graph_DynamicSliceOp : Graph_PureOp<"dynamic_slice", [Graph_Differentiable, 
   let hasFolder = 1;
 }
 
-def Graph_DynamicUpdateSliceOp : Graph_PureOp<"dynamic_update_slice", [Graph_Differentiable, Graph_Infer]> {
+def Graph_DynamicUpdateSliceOp : Graph_PureOp<"dynamic_update_slice", [Graph_Sharded, Graph_Differentiable, Graph_Infer]> {
   let summary = "the operand with a block replaced";
   let description = [{
     One scalar start per dimension, clamped as in `dynamic_slice`. Compiled code
@@ -130,7 +130,7 @@ def Graph_DynamicUpdateSliceOp : Graph_PureOp<"dynamic_update_slice", [Graph_Dif
   let hasFolder = 1;
 }
 
-def Graph_ConcatenateOp : Graph_PureOp<"concatenate", [Graph_Differentiable, Graph_Infer]> {
+def Graph_ConcatenateOp : Graph_PureOp<"concatenate", [Graph_Sharded, Graph_Differentiable, Graph_Infer]> {
   let summary = "tensors one after the other along a dimension";
   let description = [{
     ```mlir
@@ -144,7 +144,7 @@ def Graph_ConcatenateOp : Graph_PureOp<"concatenate", [Graph_Differentiable, Gra
   let hasFolder = 1;
 }
 
-def Graph_PadOp : Graph_PureOp<"pad", [Graph_Differentiable, Graph_Infer]> {
+def Graph_PadOp : Graph_PureOp<"pad", [Graph_Sharded, Graph_Differentiable, Graph_Infer]> {
   let summary = "surrounds with, and spreads by, a scalar value";
   let description = [{
     Per dimension `low` and `high` elements outside (negative: cut off) and `interior` between neighbours.
