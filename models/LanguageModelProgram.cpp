@@ -59,8 +59,8 @@ DType computeType(const std::string &precision) {
 /// The functions of a model's program.
 class Builder {
 public:
-  Builder(const RunConfig &config, const LanguageModel &model)
-      : config(config), model(model), optimizer(makeOptimizer(config)),
+  Builder(const RunConfig &config, const LanguageModel &model, const ModelSharding &sharding)
+      : config(config), model(model), sharding(sharding), optimizer(makeOptimizer(config)),
         ignore(config.data.ignoreIndex), dtype(computeType(config.training.precision)) {}
 
   std::vector<Entry> entries(const ProgramOptions &options) const {
@@ -86,10 +86,20 @@ public:
     if (options.gradients)
       result.push_back(
           withBatch("gradients", {"params", state["params"]}, &Builder::gradients, {}));
+    for (Entry &entry : result)
+      shard(entry);
     return result;
   }
 
 private:
+  void shard(Entry &entry) const {
+    entry.options.mesh = sharding.mesh;
+    entry.options.parameterSpecs = sharding.parameters;
+    for (const Argument &argument : entry.arguments)
+      if (argument.name == "batch" && !sharding.mesh.empty())
+        entry.options.inSpecs = {{"batch", sharding.batch}};
+  }
+
   Tree init(const Key &key) const {
     Tree params = model.init(key.stream("params"));
     return Tree{{"params", params}, {"optimizer", optimizer.init(params)}};
@@ -160,7 +170,7 @@ private:
                   std::vector<std::string> donate) const {
     std::vector<Argument> arguments{std::move(first),
                                     {"batch", batchSpec(config.training.batchSize)}};
-    EntryOptions options{std::move(donate), bounds()};
+    EntryOptions options{.donate = std::move(donate), .indexBounds = bounds()};
     if (model.streams().empty())
       return Entry(
           name, [this, step](Tree a, Tree batch) { return (this->*step)(a, batch, std::nullopt); },
@@ -178,7 +188,7 @@ private:
       return Tree{{"loss", loss}, {"tokens", count}};
     };
     return Entry("eval_loss", run, {{"params", params}, {"batch", batchSpec(size)}},
-                 {{}, bounds()});
+                 {.indexBounds = bounds()});
   }
 
   Entry logits(const SpecTree &params) const {
@@ -190,7 +200,7 @@ private:
                  {{"params", params},
                   {"tokens", TensorSpec(i32, {1, m.contextLength})},
                   {"position", TensorSpec(i32, {})}},
-                 {{}, {{"tokens", m.vocabSize}, {"position", m.contextLength}}});
+                 {.indexBounds = {{"tokens", m.vocabSize}, {"position", m.contextLength}}});
   }
 
   /// `prefill` and `decode`: the logits after some tokens more than the cache holds. One
@@ -207,8 +217,9 @@ private:
                                     {"cache", cache},
                                     {"tokens", TensorSpec(i32, {1, tokens})},
                                     {"position", TensorSpec(i32, {})}};
-    EntryOptions options{{"cache"},
-                         {{"tokens", m.vocabSize}, {"position", m.contextLength - tokens + 1}}};
+    EntryOptions options{
+        .donate = {"cache"},
+        .indexBounds = {{"tokens", m.vocabSize}, {"position", m.contextLength - tokens + 1}}};
     if (std::string_view(name) == "decode")
       return Entry(
           name, [=](Tree p, Tree c, Value ids, Value at) { return run(p, c, ids, at, 0); },
@@ -223,6 +234,7 @@ private:
 
   const RunConfig &config;
   const LanguageModel &model;
+  const ModelSharding &sharding;
   optim::Optimizer optimizer;
   std::optional<int64_t> ignore;
   DType dtype; ///< of products and activations
@@ -244,12 +256,15 @@ runtime::ProgramMetadata metadataOf(const RunConfig &config, const LanguageModel
 } // namespace
 
 Program minigptc::buildProgram(const RunConfig &config, const ProgramOptions &options) {
-  std::unique_ptr<LanguageModel> model = makeModel(config.model);
+  runtime::StatusOr<ModelSharding> sharding = shardingOf(config);
+  if (!sharding)
+    throw std::invalid_argument(sharding.status().toString());
+  std::unique_ptr<LanguageModel> model = makeModel(config.model, sharding->blockInput);
   if (config.training.batchSize < 1)
     throw std::invalid_argument("training.batch_size is " +
                                 std::to_string(config.training.batchSize) +
                                 "; it must be at least 1");
-  Builder builder(config, *model);
+  Builder builder(config, *model, *sharding);
   Program program = trace(builder.entries(options));
   if (config.training.memoryBudget)
     program.setMemoryBudget(*config.training.memoryBudget);

@@ -1,6 +1,8 @@
 //===- Registry.cpp - the models by name ----------------------------------===//
 #include "models/Registry.h"
 #include "models/minigpt/MiniGPT.h"
+#include "models/minigpt/Sharding.h"
+#include "models/transformer_lm/Sharding.h"
 #include "models/transformer_lm/TransformerLM.h"
 
 using namespace minigptc;
@@ -8,20 +10,38 @@ using runtime::ModelConfig;
 
 namespace {
 
+using BlockInput = std::optional<PartitionSpec>;
+
 struct Model {
   const char *name;
-  std::unique_ptr<LanguageModel> (*make)(const ModelConfig &);
+  std::unique_ptr<LanguageModel> (*make)(const ModelConfig &, const BlockInput &);
+  runtime::StatusOr<ModelSharding> (*sharding)(const runtime::RunConfig &,
+                                               const std::vector<nn::ParameterInfo> &);
 };
 
-template <typename M> std::unique_ptr<LanguageModel> make(const ModelConfig &config) {
+template <typename M>
+std::unique_ptr<LanguageModel> make(const ModelConfig &config, const BlockInput &blockInput) {
   M::check(config);
-  return std::make_unique<M>(config);
+  if constexpr (std::is_constructible_v<M, const ModelConfig &, const BlockInput &>)
+    return std::make_unique<M>(config, blockInput);
+  else
+    return std::make_unique<M>(config);
 }
 
 const Model models[] = {
-    {"transformer_lm", make<TransformerLM>},
-    {"minigpt", make<MiniGPT>},
+    {"transformer_lm", make<TransformerLM>, transformerLmSharding},
+    {"minigpt", make<MiniGPT>, miniGptSharding},
 };
+
+const Model &find(const std::string &name) {
+  std::string known;
+  for (const Model &model : models) {
+    if (name == model.name)
+      return model;
+    known += known.empty() ? model.name : std::string(", ") + model.name;
+  }
+  throw std::invalid_argument("model.type: there is no model '" + name + "'; there are " + known);
+}
 
 } // namespace
 
@@ -32,15 +52,16 @@ std::vector<std::string> minigptc::modelNames() {
   return names;
 }
 
-std::unique_ptr<LanguageModel> minigptc::makeModel(const ModelConfig &config) {
-  std::string known;
-  for (const Model &model : models) {
-    if (config.type == model.name)
-      return model.make(config);
-    known += known.empty() ? model.name : std::string(", ") + model.name;
-  }
-  throw std::invalid_argument("model.type: there is no model '" + config.type + "'; there are " +
-                              known);
+std::unique_ptr<LanguageModel> minigptc::makeModel(const ModelConfig &config,
+                                                   const BlockInput &blockInput) {
+  return find(config.type).make(config, blockInput);
+}
+
+runtime::StatusOr<ModelSharding> minigptc::shardingOf(const runtime::RunConfig &config) {
+  if (!config.sharding.enabled)
+    return ModelSharding{};
+  const Model &model = find(config.model.type);
+  return model.sharding(config, model.make(config.model, std::nullopt)->parameters());
 }
 
 int64_t minigptc::countParameters(const runtime::RunConfig &config) {

@@ -10,6 +10,7 @@
 
 #include "minigptc/trace/Program.h"
 #include "models/LanguageModel.h"
+#include "models/ModelSharding.h"
 #include "runtime/train/RunConfig.h"
 
 namespace minigptc {
@@ -27,7 +28,10 @@ std::vector<std::string> modelNames();
 
 /// The configured model. Throws std::invalid_argument for a configuration that no
 /// model can have, naming the key.
-std::unique_ptr<LanguageModel> makeModel(const runtime::ModelConfig &config);
+/// `blockInput` constrains the layout of what blocks are given, see ModelSharding.
+std::unique_ptr<LanguageModel>
+makeModel(const runtime::ModelConfig &config,
+          const std::optional<PartitionSpec> &blockInput = std::nullopt);
 int64_t countParameters(const runtime::RunConfig &config);
 
 /// Traces the entry functions. Throws std::invalid_argument for a wrong

@@ -93,6 +93,9 @@ private:
     }
     EntryOptions entryOptions;
     entryOptions.donate = options.donate;
+    entryOptions.mesh = options.mesh;
+    entryOptions.inSpecs = options.inSpecs;
+    entryOptions.outSpecs = options.outSpecs;
     Program program = trace(
         {Entry(options.name, fn, arguments.size(), std::move(described), entryOptions, where)});
     CompileOptions compileOptions;

@@ -32,6 +32,13 @@ Shape split(const MultiHeadAttentionOptions &options, int64_t heads, int64_t siz
   return options.splitHeads ? Shape{heads, size} : Shape{heads * size};
 }
 
+LinearOptions outOptions(const MultiHeadAttentionOptions &options) {
+  LinearOptions result = options.linear;
+  result.spec = options.outSpec;
+  result.biasSpec = options.outBiasSpec;
+  return result;
+}
+
 } // namespace
 
 MultiHeadAttention::MultiHeadAttention(int64_t d, MultiHeadAttentionOptions options,
@@ -40,7 +47,7 @@ MultiHeadAttention::MultiHeadAttention(int64_t d, MultiHeadAttentionOptions opti
       query_({d}, split(options_, options_.heads, size_), options_.linear),
       key_({d}, split(options_, options_.kvHeads, size_), options_.linear),
       value_({d}, split(options_, options_.kvHeads, size_), options_.linear),
-      out_(split(options_, options_.heads, size_), {d}, options_.linear) {
+      out_(split(options_, options_.heads, size_), {d}, outOptions(options_)) {
   submodule(options_.names.query, query_);
   submodule(options_.names.key, key_);
   submodule(options_.names.value, value_);

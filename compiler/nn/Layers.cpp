@@ -24,9 +24,10 @@ Linear::Linear(Shape in, Shape out, LinearOptions options)
   Shape kernel = in_;
   kernel.insert(kernel.end(), out_.begin(), out_.end());
   param(options_.kernelName, kernel,
-        options_.init ? options_.init : init::xavierNormal(product(in_), product(out_)));
+        options_.init ? options_.init : init::xavierNormal(product(in_), product(out_)),
+        options_.spec, options_.where);
   if (options_.bias)
-    param("bias", out_, init::zeros());
+    param("bias", out_, init::zeros(), options_.biasSpec, options_.where);
 }
 
 Value Linear::forward(Value x) const {
@@ -50,8 +51,10 @@ Value Linear::crossEntropy(const Operand &x, const Operand &targets,
   });
 }
 
-Embedding::Embedding(int64_t vocab, int64_t d, Initializer init) {
-  param("weight", {vocab, d}, init ? std::move(init) : init::normal(1 / std::sqrt(double(d))));
+Embedding::Embedding(int64_t vocab, int64_t d, Initializer init, std::optional<PartitionSpec> spec,
+                     std::source_location where) {
+  param("weight", {vocab, d}, init ? std::move(init) : init::normal(1 / std::sqrt(double(d))),
+        std::move(spec), where);
 }
 
 Value Embedding::forward(Value ids) const { return embedding(Module::param("weight"), ids); }
@@ -70,17 +73,21 @@ Value Embedding::crossEntropy(const Operand &x, const Operand &targets,
   });
 }
 
-LayerNorm::LayerNorm(int64_t d, double epsilon) : epsilon_(epsilon) {
-  param("scale", {d}, init::ones());
-  param("bias", {d}, init::zeros());
+LayerNorm::LayerNorm(int64_t d, double epsilon, std::optional<PartitionSpec> spec,
+                     std::source_location where)
+    : epsilon_(epsilon) {
+  param("scale", {d}, init::ones(), spec, where);
+  param("bias", {d}, init::zeros(), spec, where);
 }
 
 Value LayerNorm::forward(Value x) const {
   return layerNorm(x, Module::param("scale"), Module::param("bias"), epsilon_);
 }
 
-RMSNorm::RMSNorm(int64_t d, double epsilon) : epsilon_(epsilon) {
-  param("weight", {d}, init::ones());
+RMSNorm::RMSNorm(int64_t d, double epsilon, std::optional<PartitionSpec> spec,
+                 std::source_location where)
+    : epsilon_(epsilon) {
+  param("weight", {d}, init::ones(), std::move(spec), where);
 }
 
 Value RMSNorm::forward(Value x) const { return rmsNorm(x, Module::param("weight"), epsilon_); }

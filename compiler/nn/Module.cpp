@@ -74,8 +74,9 @@ Module::Frame *&Module::top() {
 // Declarations
 //===----------------------------------------------------------------------===//
 
-void Module::param(const std::string &name, Shape shape, Initializer init) {
-  params_.push_back({name, std::move(shape), std::move(init)});
+void Module::param(const std::string &name, Shape shape, Initializer init,
+                   std::optional<PartitionSpec> spec, std::source_location where) {
+  params_.push_back({name, std::move(shape), std::move(init), std::move(spec), where});
 }
 
 void Module::submodule(const std::string &name, const Module &module) {
@@ -101,7 +102,7 @@ std::string Module::kind() const {
 
 void Module::collect(const std::string &prefix, std::vector<ParameterInfo> &out) const {
   for (const Declared &declared : params_)
-    out.push_back({prefix + declared.name, declared.shape});
+    out.push_back({prefix + declared.name, declared.shape, declared.spec, declared.where});
   for (const auto &[name, module] : submodules_)
     module->collect(name.empty() ? prefix : prefix + name + ".", out);
 }
@@ -119,7 +120,21 @@ int64_t Module::numParameters() const {
   return total;
 }
 
+/// Tells the program how this module's parameters are stored.
+void Module::declareSpecs() const {
+  if (TraceContext *context = TraceContext::currentOrNull())
+    for (const ParameterInfo &parameter : parameters())
+      if (parameter.spec)
+        context->declareParameterSpec(
+            {parameter.name, parameter.shape, *parameter.spec, parameter.where});
+}
+
 Tree Module::init(const Key &key, std::source_location where) const {
+  declareSpecs();
+  return initValues(key, where);
+}
+
+Tree Module::initValues(const Key &key, const std::source_location &where) const {
   CallPlaceScope place(where);
   Key traced(key.value(where), where);
   return callFunction(
@@ -140,7 +155,7 @@ Tree Module::init(const Key &key, std::source_location where) const {
             ++number;
             continue;
           }
-          Tree values = module->init(nextKey(), where);
+          Tree values = module->initValues(nextKey(), where);
           if (!name.empty()) {
             tree.set(name, values);
             continue;
@@ -213,6 +228,7 @@ Value Module::apply(const Tree &params, const Operand &x, const ApplyOptions &op
 
 Value Module::applyAs(const std::string &name, const Tree &params, const Operand &x,
                       const std::function<Value(Value)> &body, const ApplyOptions &options) const {
+  declareSpecs();
   Frame frame(this, &params, top());
   frame.isRoot = true;
   frame.isTraining = options.training;
@@ -235,6 +251,7 @@ CachedOutput Module::applyCachedAs(const std::string &name, const Tree &params, 
     throw TraceError("the position of a call with a cache is an i32 scalar, not " +
                          first.type().toString(),
                      position.where());
+  declareSpecs();
   Frame frame(this, &params, top());
   frame.isRoot = true;
   frame.cache = &cache;

@@ -1,7 +1,7 @@
 //===- Program.cpp - entry functions and programs -------------------------===//
 #include "minigptc/trace/Program.h"
 #include "compiler/analysis/MatmulFlops.h"
-#include "compiler/trace/TraceContext.h"
+#include "compiler/trace/Annotations.h"
 #include "dialects/graph/IR/Graph.h"
 #include "dialects/graph/Transforms/RecomputePrice.h"
 #include "mlir/IR/Diagnostics.h"
@@ -17,8 +17,6 @@ using llvm::SmallVector;
 
 namespace {
 
-using Leaves = std::vector<std::pair<std::string, TensorSpec>>;
-
 std::string join(const std::string &name, const std::string &path) {
   return path.empty() ? name : name + "." + path;
 }
@@ -31,8 +29,20 @@ Leaves leavesOf(const std::vector<Argument> &arguments) {
   return leaves;
 }
 
-/// Names for arguments without one: the donated result of the same structure, or
-/// a number.
+/// The first unnamed argument takes the name that a spec begins with, if nothing else has it.
+void nameBySpecs(std::vector<Argument> &arguments, const PathSpecs &specs) {
+  for (const PathSpec &spec : specs) {
+    std::string name = spec.path.substr(0, spec.path.find('.'));
+    auto has = [&](const std::string &wanted) {
+      return llvm::find_if(arguments, [&](const Argument &a) { return a.name == wanted; });
+    };
+    if (auto unnamed = has(""); has(name) == arguments.end() && unnamed != arguments.end())
+      unnamed->name = name;
+  }
+}
+
+/// Names for arguments without one: the donated result of the same structure, a spec's, or a
+/// number.
 void nameArguments(std::vector<Argument> &arguments, const Entry &entry, const SpecTree &output) {
   for (const std::string &donated : entry.options.donate) {
     bool known =
@@ -46,6 +56,7 @@ void nameArguments(std::vector<Argument> &arguments, const Entry &entry, const S
         break;
       }
   }
+  nameBySpecs(arguments, entry.options.inSpecs);
   std::set<std::string> names;
   for (auto [i, argument] : llvm::enumerate(arguments)) {
     if (argument.name.empty())
@@ -65,7 +76,7 @@ public:
       : function(function), entry(entry), inputs(inputs), outputs(outputs),
         builder(function.getContext()), argument(inputs.size()), result(outputs.size()) {}
 
-  void run() {
+  void run(const EntrySpecs &specs) {
     function->setAttr(graph::attr::kEntry, builder.getUnitAttr());
     for (auto [i, leaf] : llvm::enumerate(inputs))
       argument[i].set(graph::attr::kName, builder.getStringAttr(leaf.first));
@@ -77,6 +88,12 @@ public:
       donate(name);
     for (const auto &[path, bound] : entry.options.indexBounds)
       argument[find(path)].set(graph::attr::kIndexBound, builder.getI64IntegerAttr(bound));
+    for (size_t i = 0; i < inputs.size(); ++i)
+      if (dist::ShardingAttr sharding = specs.ofInput(i))
+        argument[i].set(dist::attr::kSharding, sharding);
+    for (size_t i = 0; i < outputs.size(); ++i)
+      if (dist::ShardingAttr sharding = specs.ofOutput(i))
+        result[i].set(dist::attr::kSharding, sharding);
     function.setAllArgAttrs(dictionaries(argument));
     function.setAllResultAttrs(dictionaries(result));
   }
@@ -156,14 +173,41 @@ void TraceContext::traceEntry(const Entry &entry) {
 
   Function function{entry.name, entry.arguments, specOf(output)};
   nameArguments(function.inputs, entry, function.output);
-  Leaves outputs;
-  for (const auto &[path, spec] : function.output.flatten())
-    outputs.emplace_back(path.empty() ? "result" : path, spec);
-  Annotator(scope.function, entry, leavesOf(function.inputs), outputs).run();
   program.module->push_back(scope.function);
   scope.function = nullptr;
   scopes.pop_back();
   program.functions.push_back(std::move(function));
+}
+
+void TraceContext::setMesh(const std::vector<Entry> &entries) {
+  const Entry *first = nullptr;
+  for (const Entry &entry : entries) {
+    if (entry.options.mesh.empty())
+      continue;
+    if (first && first->options.mesh != entry.options.mesh)
+      throw TraceError("function '" + entry.name + "' is for the mesh " +
+                           entry.options.mesh.toString() + ", '" + first->name + "' for " +
+                           first->options.mesh.toString() + "; a program has one mesh",
+                       entry.where);
+    first = first ? first : &entry;
+  }
+  if (!first)
+    return;
+  mesh_ = first->options.mesh;
+  dist::MeshAttr mesh = toMeshAttr(mlir(), mesh_, first->where);
+  if (mesh.getNumDevices() == 1)
+    return;
+  auto builder = mlir::OpBuilder::atBlockBegin(program.module->getBody());
+  dist::MeshOp::create(builder, location(first->where), kMeshName, mesh);
+}
+
+void TraceContext::annotate(const Entry &entry, const Function &function) {
+  Leaves inputs = leavesOf(function.inputs), outputs;
+  for (const auto &[path, spec] : function.output.flatten())
+    outputs.emplace_back(path.empty() ? "result" : path, spec);
+  auto op = program.module->lookupSymbol<mlir::func::FuncOp>(entry.name);
+  EntrySpecs specs(*this, entry, inputs, outputs);
+  Annotator(op, entry, inputs, outputs).run(specs);
 }
 
 Program minigptc::trace(const std::vector<Entry> &entries) {
@@ -178,8 +222,15 @@ Program minigptc::trace(const std::vector<Entry> &entries) {
                          entry.where);
       context.reserveName(entry.name);
     }
+    context.reserveName(kMeshName);
+    context.setMesh(entries);
     for (const Entry &entry : entries)
       context.traceEntry(entry);
+    for (const Entry &entry : entries)
+      for (const ParameterSpec &spec : entry.options.parameterSpecs)
+        context.declareParameterSpec(spec);
+    for (auto [entry, function] : llvm::zip_equal(entries, impl->functions))
+      context.annotate(entry, function);
   }
   std::string message;
   mlir::ScopedDiagnosticHandler handler(&impl->context, [&](mlir::Diagnostic &diagnostic) {

@@ -1,5 +1,6 @@
 //===- TraceContext.cpp - the functions being traced ----------------------===//
 #include "compiler/trace/TraceContext.h"
+#include "dialects/dist/IR/Dist.h"
 #include "dialects/graph/IR/Graph.h"
 #include "llvm/ADT/ScopeExit.h"
 
@@ -16,7 +17,7 @@ std::atomic<uint64_t> nextScopeId{1};
 } // namespace
 
 ProgramImpl::ProgramImpl() : context(MLIRContext::Threading::DISABLED) {
-  context.loadDialect<graph::GraphDialect, func::FuncDialect>();
+  context.loadDialect<graph::GraphDialect, dist::DistDialect, func::FuncDialect>();
   module = ModuleOp::create(UnknownLoc::get(&context));
   (*module)->setAttr("minigptc.stage", StringAttr::get(&context, "trace"));
 }

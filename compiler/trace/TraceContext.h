@@ -12,10 +12,13 @@
 
 #include "compiler/trace/FunctionTable.h"
 #include "compiler/trace/ProgramImpl.h"
+#include "minigptc/trace/Sharding.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Builders.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/DenseSet.h"
+
+#include <map>
 
 namespace minigptc::detail {
 
@@ -85,6 +88,16 @@ public:
   /// Calls a function from the innermost one; the results' tree.
   Tree call(const TracedFunction &traced, const std::source_location &where);
   void traceEntry(const Entry &entry);
+  /// The mesh that all entries run on; they name it or none. Throws TraceError.
+  void setMesh(const std::vector<Entry> &entries);
+  const Mesh &mesh() const { return mesh_; }
+  /// Names, donations, bounds and shardings of a traced entry: last, when all modules have
+  /// said how their parameters are stored.
+  void annotate(const Entry &entry, const Function &function);
+  /// A module's word on a parameter of it.
+  void declareParameterSpec(const ParameterSpec &spec);
+  /// Of the parameter whose path is the longest end of this one.
+  const ParameterSpec *findParameterSpec(const std::string &path, const Shape &shape) const;
   void reserveName(llvm::StringRef name) { table.reserve(name); }
 
   size_t depth() const { return scopes.size(); }
@@ -103,6 +116,8 @@ private:
   ProgramImpl &program;
   FunctionTable table;
   std::vector<std::unique_ptr<FunctionScope>> scopes;
+  Mesh mesh_;
+  std::map<std::string, ParameterSpec> parameterSpecs; ///< by path
   TraceContext *previous;
 };
 

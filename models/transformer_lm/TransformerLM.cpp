@@ -4,11 +4,13 @@
 
 using namespace minigptc;
 
-TransformerBlock::TransformerBlock(const runtime::ModelConfig &config)
+TransformerBlock::TransformerBlock(const runtime::ModelConfig &config,
+                                   std::optional<PartitionSpec> input)
     : attention_(config.dModel, {.heads = config.numHeads,
                                  .ropeTheta = config.theta,
                                  .maxPositions = config.contextLength}),
-      ffn_(config.dModel, config.dFf), ln1_(config.dModel), ln2_(config.dModel) {
+      ffn_(config.dModel, config.dFf), ln1_(config.dModel), ln2_(config.dModel),
+      input_(std::move(input)) {
   submodule("attn", attention_);
   submodule("ln1", ln1_);
   submodule("ffn", ffn_);
@@ -16,6 +18,8 @@ TransformerBlock::TransformerBlock(const runtime::ModelConfig &config)
 }
 
 Value TransformerBlock::forward(Value x) const {
+  if (input_ && !position()) // One token has no sequence to cut.
+    x = withShardingConstraint(x, *input_);
   x = x + attention_(ln1_(x));
   return x + ffn_(ln2_(x));
 }
@@ -31,10 +35,11 @@ void TransformerLM::check(const runtime::ModelConfig &config) {
     throw std::invalid_argument("model.theta must be positive");
 }
 
-TransformerLM::TransformerLM(const runtime::ModelConfig &config)
+TransformerLM::TransformerLM(const runtime::ModelConfig &config,
+                             const std::optional<PartitionSpec> &blockInput)
     : tokens_(config.vocabSize, config.dModel), final_(config.dModel) {
   for (int64_t i = 0; i < config.numLayers; ++i)
-    layers_.add<TransformerBlock>(config);
+    layers_.add<TransformerBlock>(config, blockInput);
   submodule("token_embeddings", tokens_);
   submodule("layers", layers_);
   submodule("ln_final", final_);

@@ -15,7 +15,9 @@ namespace minigptc {
 
 class TransformerBlock : public nn::Module {
 public:
-  explicit TransformerBlock(const runtime::ModelConfig &config);
+  /// `input`: how the block wants its input to lie on a mesh.
+  explicit TransformerBlock(const runtime::ModelConfig &config,
+                            std::optional<PartitionSpec> input = std::nullopt);
   Value forward(Value x) const override;
   std::string kind() const override { return "transformer_block"; }
 
@@ -23,13 +25,15 @@ private:
   nn::MultiHeadAttention attention_;
   nn::SwiGLU ffn_;
   nn::RMSNorm ln1_, ln2_;
+  std::optional<PartitionSpec> input_;
 };
 
 class TransformerLM : public LanguageModel {
 public:
   /// Throws std::invalid_argument, naming the key that is wrong.
   static void check(const runtime::ModelConfig &config);
-  explicit TransformerLM(const runtime::ModelConfig &config);
+  explicit TransformerLM(const runtime::ModelConfig &config,
+                         const std::optional<PartitionSpec> &blockInput = std::nullopt);
 
   Value hidden(Value tokens) const override;
   Value head(Value hidden) const override;

@@ -9,9 +9,9 @@ namespace minigptc {
 runtime::StatusOr<Mesh> Mesh::parse(std::string_view text) {
   /// As in the compiler's meshes.
   constexpr int64_t kMaxDevices = int64_t(1) << 20;
-  auto fail = [&](const std::string &why) {
+  auto fail = [whole = text](const std::string &why) {
     return runtime::Status(runtime::StatusCode::invalidArgument,
-                           "mesh '" + std::string(text) + "': " + why)
+                           "mesh '" + std::string(whole) + "': " + why)
         .withHelp("write axes and sizes, as in data=4,tensor=2");
   };
   Mesh mesh;
@@ -80,7 +80,9 @@ std::string PartitionSpec::toString() const {
     std::string names;
     for (const std::string &axis : axes)
       names += (names.empty() ? "'" : ", '") + axis + "'";
-    text += (i ? ", " : "") + (axes.empty() ? "None" : axes.size() == 1 ? names : "(" + names + ")");
+    text += (i ? ", " : "") + (axes.empty()       ? "None"
+                               : axes.size() == 1 ? names
+                                                  : "(" + names + ")");
   }
   return text + ")";
 }

@@ -136,12 +136,6 @@ runtime::StatusOr<RunConfig> ConfigBuilder::finish() const {
         place = placeOf(key);
     return Status(invalid(std::move(message), place).withHelp(std::move(help)));
   };
-  // A file with `enabled: false` may keep its mesh; anything else asks for devices.
-  bool asksForSharding = config_.sharding.enabled ||
-                         (placeOf("sharding.enabled").empty() && !config_.sharding.mode.empty());
-  if (asksForSharding)
-    return fail("this build trains on one device; it can't shard a model",
-                {"sharding.enabled", "sharding.mode"}, "set sharding.enabled=false");
   const auto &model = config_.model;
   auto number = [](int64_t n) { return std::to_string(n); };
   if (model.dModel % model.numHeads != 0)
@@ -154,6 +148,9 @@ runtime::StatusOr<RunConfig> ConfigBuilder::finish() const {
                 {"model.num_heads", "model.d_model"});
   if (model.type != "minigpt" && model.variant != "full")
     return fail("model.variant is for minigpt", {"model.variant"});
+  if (model.type != "minigpt" && model.annotations != "default")
+    return fail("model.annotations is for minigpt; the Transformer LM has sharding.mode",
+                {"model.annotations"});
   if (model.type == "minigpt" && model.tieEmbeddings)
     return fail("model.tie_embeddings is for transformer_lm", {"model.tie_embeddings"});
   if (const auto &schedule = config_.schedule) {
@@ -169,5 +166,7 @@ runtime::StatusOr<RunConfig> ConfigBuilder::finish() const {
   }
   if (config_.optimizer.momentum != 0 && config_.optimizer.type != "sgd")
     return fail("optimizer.momentum is for sgd", {"optimizer.momentum"});
-  return config_;
+  RunConfig resolved = config_;
+  MINIGPTC_RETURN_IF_ERROR(finishSharding(resolved));
+  return resolved;
 }

@@ -31,6 +31,8 @@ public:
   runtime::Status applyFile(const std::string &path);
   /// "section.key=value", the value in YAML. `place` is what an error names.
   runtime::Status applySetting(const std::string &setting, const std::string &place);
+  /// --devices, --mesh and --mode, where given (0 devices, empty): over what was set before.
+  runtime::Status applyDevices(int64_t devices, const std::string &mesh, const std::string &mode);
   /// Checks what concerns several keys (heads divide d_model, c > w, …).
   runtime::StatusOr<runtime::RunConfig> finish() const;
 
@@ -41,6 +43,7 @@ public:
   runtime::RunConfig &config() { return config_; }
 
 private:
+  runtime::Status finishSharding(runtime::RunConfig &config) const;
   runtime::RunConfig config_;
   std::map<std::string, std::string> places_;
   std::vector<std::string> remarks_;

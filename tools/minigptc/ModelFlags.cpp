@@ -1,7 +1,6 @@
 //===- ModelFlags.cpp - the flags that say what to train ------------------===//
 #include "tools/minigptc/ModelFlags.h"
 
-#include "runtime/base/Suggest.h"
 #include "tools/common/CommandLine.h"
 #include "tools/minigptc/Config.h"
 
@@ -21,35 +20,21 @@ void ModelFlags::addTo(CLI::App &app) {
       ->type_name("KEY=VALUE")
       ->allow_extra_args(false);
   app.add_option("--model", model, "transformer_lm or minigpt")->type_name("NAME");
-  app.add_option("--devices", devices, "Number of devices (this build: 1)")->type_name("N");
-  app.add_option("--mesh", mesh, "Device mesh, as data=4,tensor=2 (this build: one device)")
+  app.add_option("--devices", devices, "Number of devices, simulated in this process (default: 1)")
+      ->type_name("N");
+  app.add_option("--mesh", mesh,
+                 "Axes and sizes, as data=4,tensor=2 (minigpt: batch=4,model=2); default: by mode")
       ->type_name("AXES");
-  app.add_option("--mode", mode, "Sharding mode (this build: none, one device)")->type_name("MODE");
-}
-
-/// What concerns several devices is refused: one device is what there is.
-static Status checkOneDevice(const ModelFlags &flags) {
-  static const std::vector<std::string> modes = {"dp",      "fsdp",      "tp",
-                                                 "fsdp_tp", "fsdp_full", "tp_sp"};
-  if (flags.devices < 1)
-    return Status(StatusCode::invalidArgument,
-                  "--devices must be at least 1, not " + std::to_string(flags.devices));
-  if (!flags.mode.empty() && std::find(modes.begin(), modes.end(), flags.mode) == modes.end())
-    return Status(StatusCode::invalidArgument, "unknown sharding mode '" + flags.mode + "'")
-        .withHelp(runtime::suggestion(flags.mode, modes));
-  const char *flag = flags.devices != 1    ? "--devices"
-                     : !flags.mesh.empty() ? "--mesh"
-                     : !flags.mode.empty() ? "--mode"
-                                           : nullptr;
-  if (flag)
-    return Status(StatusCode::invalidArgument,
-                  std::string(flag) + ": this build trains on one device; it can't shard a model")
-        .withHelp("leave --devices, --mesh and --mode out");
-  return Status::success();
+  app.add_option(
+         "--mode", mode,
+         "How the Transformer LM lies on the devices: dp, fsdp, tp, fsdp_tp, fsdp_full, tp_sp")
+      ->type_name("MODE");
 }
 
 runtime::StatusOr<RunConfig> ModelFlags::resolve(bool quiet) const {
-  MINIGPTC_RETURN_IF_ERROR(checkOneDevice(*this));
+  if (devices && *devices < 1)
+    return Status(StatusCode::invalidArgument,
+                  "--devices must be at least 1, not " + std::to_string(*devices));
   ConfigBuilder builder;
   // A model named without a preset starts from that model's reference run.
   if (!preset.empty())
@@ -62,6 +47,7 @@ runtime::StatusOr<RunConfig> ModelFlags::resolve(bool quiet) const {
     MINIGPTC_RETURN_IF_ERROR(builder.applySetting("model.type=" + model, "--model " + model));
   for (const std::string &setting : settings)
     MINIGPTC_RETURN_IF_ERROR(builder.applySetting(setting, "--set " + setting));
+  MINIGPTC_RETURN_IF_ERROR(builder.applyDevices(devices.value_or(0), mesh, mode));
   if (!quiet)
     for (const std::string &remark : builder.remarks())
       printRemark(remark);

@@ -12,6 +12,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,7 +21,7 @@ namespace minigptc {
 struct ModelFlags {
   std::string preset, configFile, model;
   std::vector<std::string> settings;
-  int devices = 1;
+  std::optional<int64_t> devices;
   std::string mesh, mode;
 
   /// Adds the flags to a subcommand.

@@ -24,6 +24,9 @@ struct MultiHeadAttentionOptions {
   /// Kernels [d, H, d/H] and [H, d/H, d] instead of [d, d].
   bool splitHeads = false;
   LinearOptions linear = {};
+  /// How the output projection's kernel and bias are stored; those of `linear` are for the
+  /// other three.
+  std::optional<PartitionSpec> outSpec = {}, outBiasSpec = {};
   AttentionNames names = {};
 };
 

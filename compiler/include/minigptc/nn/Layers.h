@@ -20,6 +20,9 @@ struct LinearOptions {
   bool bias = false;
   Initializer init = {}; ///< default: xavierNormal over the flattened kernel
   std::string kernelName = "weight";
+  /// How kernel and bias are stored on a mesh; the compiler chooses where nothing is said.
+  std::optional<PartitionSpec> spec = {}, biasSpec = {};
+  std::source_location where = std::source_location::current();
 };
 
 /// y = x·W (+ b). `in` and `out` may be several dimensions: W is [in..., out...],
@@ -44,7 +47,9 @@ private:
 class Embedding : public Module {
 public:
   /// Default init: normal of deviation d^-1/2.
-  Embedding(int64_t vocab, int64_t d, Initializer init = {});
+  Embedding(int64_t vocab, int64_t d, Initializer init = {},
+            std::optional<PartitionSpec> spec = std::nullopt,
+            std::source_location where = std::source_location::current());
   Value forward(Value ids) const override;
   /// x·tableᵀ: the table as a tied output head.
   Value attend(const Operand &x) const;
@@ -56,7 +61,10 @@ public:
 
 class LayerNorm : public Module {
 public:
-  explicit LayerNorm(int64_t d, double epsilon = 1e-6);
+  /// `spec`: of scale and bias.
+  explicit LayerNorm(int64_t d, double epsilon = 1e-6,
+                     std::optional<PartitionSpec> spec = std::nullopt,
+                     std::source_location where = std::source_location::current());
   Value forward(Value x) const override;
   std::string kind() const override { return "layer_norm"; }
 
@@ -66,7 +74,9 @@ private:
 
 class RMSNorm : public Module {
 public:
-  explicit RMSNorm(int64_t d, double epsilon = 1e-5);
+  explicit RMSNorm(int64_t d, double epsilon = 1e-5,
+                   std::optional<PartitionSpec> spec = std::nullopt,
+                   std::source_location where = std::source_location::current());
   Value forward(Value x) const override;
   std::string kind() const override { return "rms_norm"; }
 

@@ -27,6 +27,7 @@
 
 #include "minigptc/trace/Function.h"
 #include "minigptc/trace/Key.h"
+#include "minigptc/trace/Sharding.h"
 
 #include <memory>
 #include <optional>
@@ -48,6 +49,9 @@ using Initializer = std::function<Value(const Key &, const Shape &)>;
 struct ParameterInfo {
   std::string name; ///< path in the parameters' tree
   Shape shape;
+  /// How it is stored on a mesh, if the module says, and where it says so.
+  std::optional<PartitionSpec> spec = {};
+  std::source_location where = {};
 };
 
 struct ApplyOptions {
@@ -89,8 +93,11 @@ public:
   int64_t numParameters() const;
 
 protected:
-  /// Declares a parameter (in the constructor).
-  void param(const std::string &name, Shape shape, Initializer init);
+  /// Declares a parameter (in the constructor). `spec`: how it, its gradient and its moments
+  /// are stored on a mesh.
+  void param(const std::string &name, Shape shape, Initializer init,
+             std::optional<PartitionSpec> spec = std::nullopt,
+             std::source_location where = std::source_location::current());
   /// Declares a submodule, which the caller owns. An empty name puts its parameters
   /// beside this module's own.
   void submodule(const std::string &name, const Module &module);
@@ -128,7 +135,11 @@ private:
     std::string name;
     Shape shape;
     Initializer init;
+    std::optional<PartitionSpec> spec;
+    std::source_location where;
   };
+  void declareSpecs() const;
+  Tree initValues(const Key &key, const std::source_location &where) const;
   void collect(const std::string &prefix, std::vector<ParameterInfo> &out) const;
   const Tree *findPart(const Tree &parent, const Module *child) const;
   const std::string *nameOf(const Module *child) const;

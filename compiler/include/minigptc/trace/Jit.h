@@ -14,6 +14,7 @@
 
 #include "minigptc/runtime/Array.h"
 #include "minigptc/trace/Function.h"
+#include "minigptc/trace/Sharding.h"
 
 namespace minigptc {
 
@@ -23,7 +24,12 @@ struct RunError : std::runtime_error {
 };
 
 struct JitOptions {
-  /// Names of the traced arguments; default "arg0", …, or of the donated results.
+  /// The devices to run on (simulated: threads of this process), and how arguments and
+  /// results lie on them; see EntryOptions. No axes: one device.
+  Mesh mesh = {};
+  PathSpecs inSpecs = {}, outSpecs = {};
+  /// Names of the traced arguments; default: those of the donated results, those for which
+  /// there are specs, "arg0", ….
   std::vector<std::string> arguments = {};
   /// Arguments whose memory the results of the same name take over.
   std::vector<std::string> donate = {};

@@ -12,6 +12,7 @@
 #define MINIGPTC_TRACE_PROGRAM_H
 
 #include "minigptc/trace/Function.h"
+#include "minigptc/trace/Sharding.h"
 
 #include <iosfwd>
 #include <map>
@@ -33,10 +34,18 @@ struct Argument {
 
 struct EntryOptions {
   /// Names of arguments whose buffers the results of the same path take over. An
-  /// unnamed argument takes the name of the result that has its structure.
+  /// unnamed argument takes the name of the result that has its structure, or that of a spec
+  /// (`inSpecs`) that is for no other argument.
   std::vector<std::string> donate = {};
   /// Path of an integer input → V: values must lie in [0, V).
   std::map<std::string, int64_t> indexBounds = {};
+  /// The devices that it runs on; no axes: one. Entries of a program have one mesh.
+  Mesh mesh = {};
+  /// How inputs and results lie on the mesh. A result without a spec lies as the input of
+  /// its path does; for anything else the compiler chooses.
+  PathSpecs inSpecs = {}, outSpecs = {};
+  /// How parameters are stored, over what their modules say.
+  std::vector<ParameterSpec> parameterSpecs = {};
 };
 
 /// A function to trace.

@@ -1,0 +1,42 @@
+//===- ModelSharding.h - how a model lies on its devices --------*- C++ -*-===//
+//
+// What the `sharding` section of a configuration, or a model's own annotations, come to.
+//
+//   StatusOr<ModelSharding> sharding = shardingOf(config);
+//   sharding->mesh.numDevices();          // 1: no axes, and nothing is annotated
+//
+// Wrong meshes, modes and sizes are refused here, before anything is traced; messages begin
+// with the key that is wrong.
+//
+//===----------------------------------------------------------------------===//
+#ifndef MINIGPTC_MODELS_MODELSHARDING_H
+#define MINIGPTC_MODELS_MODELSHARDING_H
+
+#include "minigptc/nn/Module.h"
+#include "runtime/train/RunConfig.h"
+
+namespace minigptc {
+
+struct ModelSharding {
+  Mesh mesh; ///< no axes: one device
+  std::vector<ParameterSpec> parameters;
+  PartitionSpec batch;                     ///< of tokens and targets [B, T]
+  std::optional<PartitionSpec> blockInput; ///< constrains [B, T, d] before every block
+};
+
+/// The mesh of a configuration; no axes where sharding is not enabled.
+Mesh meshOf(const runtime::ShardingConfig &config);
+
+runtime::StatusOr<ModelSharding> shardingOf(const runtime::RunConfig &config);
+
+/// Fails unless the mesh's axis divides a size. `key` and `size` are for the message:
+/// "model.d_ff is 100, which axis 'data' (8 devices) does not divide".
+runtime::Status checkDivides(const Mesh &mesh, const std::string &axis, const std::string &key,
+                             int64_t size);
+/// Fails unless the axis divides the batches of training and evaluation.
+runtime::Status checkBatches(const runtime::RunConfig &config, const Mesh &mesh,
+                             const std::string &axis);
+
+} // namespace minigptc
+
+#endif // MINIGPTC_MODELS_MODELSHARDING_H

@@ -1,0 +1,134 @@
+//===- ConfigSharding.cpp - devices, meshes and modes ---------------------===//
+//
+// What --devices, --mesh, --mode and the `sharding` section come to.
+//
+//===----------------------------------------------------------------------===//
+#include "minigptc/runtime/Mesh.h"
+#include "models/ModelSharding.h"
+#include "models/transformer_lm/Sharding.h"
+#include "tools/minigptc/Config.h"
+#include "tools/minigptc/ConfigRules.h"
+
+#include <numeric>
+
+using namespace minigptc;
+using runtime::RunConfig;
+using runtime::ShardingConfig;
+using runtime::Status;
+using runtime::StatusCode;
+
+namespace {
+
+Status invalid(std::string message, std::string help = "") {
+  return Status(StatusCode::invalidArgument, std::move(message)).withHelp(std::move(help));
+}
+
+int64_t devicesOf(const std::vector<int64_t> &shape) {
+  return std::accumulate(shape.begin(), shape.end(), int64_t(1), std::multiplies<>());
+}
+
+void setMesh(ShardingConfig &sharding, const Mesh &mesh) {
+  sharding.meshShape.clear();
+  sharding.meshAxisNames.clear();
+  for (const MeshAxis &axis : mesh.axes()) {
+    sharding.meshShape.push_back(axis.size);
+    sharding.meshAxisNames.push_back(axis.name);
+  }
+}
+
+/// The axes that a model's meshes have.
+std::vector<std::string> axesOf(const RunConfig &config) {
+  if (config.model.type == "minigpt")
+    return {"batch", "model"};
+  return {"data", "tensor"};
+}
+
+} // namespace
+
+Status ConfigBuilder::applyDevices(int64_t devices, const std::string &mesh,
+                                   const std::string &mode) {
+  ShardingConfig &sharding = config_.sharding;
+  auto number = [](int64_t n) { return std::to_string(n); };
+  if (devices == 1 && mesh.empty() && mode.empty()) {
+    sharding = {};
+    return Status::success();
+  }
+  if (devices == 0 && mesh.empty() && mode.empty())
+    return Status::success();
+  sharding.enabled = true;
+  if (!mode.empty()) {
+    sharding.mode = mode;
+    places_["sharding.mode"] = "--mode " + mode;
+  }
+  if (!mesh.empty()) {
+    runtime::StatusOr<Mesh> parsed = Mesh::parse(mesh);
+    if (!parsed)
+      return Status(parsed.status()).at("--mesh " + mesh);
+    setMesh(sharding, *parsed);
+    places_["sharding.mesh_shape"] = places_["sharding.mesh_axis_names"] = "--mesh " + mesh;
+    if (devices != 0 && devices != parsed->numDevices())
+      return invalid("the mesh " + parsed->toString() + " has " + number(parsed->numDevices()) +
+                         " devices, but --devices is " + number(devices),
+                     "leave --devices out, or make it " + number(parsed->numDevices()))
+          .at("--mesh " + mesh);
+    return Status::success();
+  }
+  // A mesh of a file stays, if it has so many devices.
+  if (devices == 0 || (!sharding.meshShape.empty() && devicesOf(sharding.meshShape) == devices))
+    return Status::success();
+  places_["sharding.mesh_shape"] = "--devices " + number(devices);
+  if (config_.model.type == "minigpt") {
+    setMesh(sharding, Mesh{{"batch", devices}, {"model", 1}});
+    return Status::success();
+  }
+  runtime::StatusOr<Mesh> fitting = defaultMeshForMode(sharding.mode, devices);
+  if (!fitting)
+    return Status(fitting.status())
+        .at(sharding.mode.empty() ? places_["sharding.mesh_shape"] : placeOf("sharding.mode"));
+  setMesh(sharding, *fitting);
+  return Status::success();
+}
+
+/// Fills in names and axes that go without saying, and checks mesh, mode and sizes.
+Status ConfigBuilder::finishSharding(RunConfig &config) const {
+  ShardingConfig &sharding = config.sharding;
+  // A file with `enabled: false` may keep its mesh; a mode without `enabled` asks for devices.
+  if (placeOf("sharding.enabled").empty() && !sharding.mode.empty())
+    sharding.enabled = true;
+  if (!sharding.enabled)
+    return Status::success();
+  auto at = [&](Status status, std::initializer_list<const char *> keys) {
+    for (const char *key : keys)
+      if (std::string place = placeOf(key); !place.empty())
+        return std::move(status).at(place);
+    return status;
+  };
+  std::vector<std::string> axes = axesOf(config);
+  if (sharding.meshShape.empty())
+    return at(invalid("sharding.mesh_shape is missing: on how many devices shall the model lie?",
+                      "give --devices N, or --mesh " + axes[0] + "=4," + axes[1] + "=2"),
+              {"sharding.mode", "sharding.enabled"});
+  if (sharding.meshAxisNames.empty() && sharding.meshShape.size() <= axes.size())
+    sharding.meshAxisNames.assign(axes.begin(), axes.begin() + sharding.meshShape.size());
+  if (sharding.meshAxisNames.size() != sharding.meshShape.size())
+    return at(invalid("sharding.mesh_shape has " + std::to_string(sharding.meshShape.size()) +
+                      " sizes, sharding.mesh_axis_names " +
+                      std::to_string(sharding.meshAxisNames.size()) + " names"),
+              {"sharding.mesh_axis_names", "sharding.mesh_shape"});
+  // The command line's rules for meshes hold for files, too.
+  runtime::StatusOr<Mesh> mesh = Mesh::parse(meshOf(sharding).toString());
+  if (!mesh)
+    return at(mesh.status(), {"sharding.mesh_axis_names", "sharding.mesh_shape"});
+  for (const std::string &axis : axes)
+    if (!mesh->has(axis)) {
+      sharding.meshAxisNames.push_back(axis);
+      sharding.meshShape.push_back(1);
+    }
+  runtime::StatusOr<ModelSharding> result = shardingOf(config);
+  if (result)
+    return Status::success();
+  // The message begins with the key that is wrong.
+  std::string key =
+      result.status().message().substr(0, result.status().message().find_first_of(" :"));
+  return at(result.status(), {key.c_str(), "sharding.mode", "sharding.mesh_shape"});
+}
