@@ -1,9 +1,9 @@
 //===- Reduction.cpp - reductions along dimensions ------------------------===//
+#include "compiler/interpreter/Combine.h"
 #include "compiler/interpreter/Element.h"
 #include "compiler/interpreter/Models.h"
 #include "compiler/interpreter/Strided.h"
 
-#include <cmath>
 #include <limits>
 
 using namespace mlir;
@@ -20,23 +20,6 @@ template <typename A> static A neutralElement(ReduceKind kind) {
   case ReduceKind::all: return A(1);
   case ReduceKind::max: return Limits::has_infinity ? -Limits::infinity() : Limits::lowest();
   case ReduceKind::min: return Limits::has_infinity ? Limits::infinity() : Limits::max();
-  }
-  llvm_unreachable("all kinds are handled");
-}
-
-template <typename A> static A combine(ReduceKind kind, A x, A y) {
-  if constexpr (std::is_floating_point_v<A>)
-    if (std::isnan(x) || std::isnan(y)) // wins over everything
-      return std::numeric_limits<A>::quiet_NaN();
-  // Integers wrap around; 64-bit unsigned arithmetic has the same low bits.
-  using Arithmetic = std::conditional_t<std::is_floating_point_v<A>, A, uint64_t>;
-  switch (kind) {
-  case ReduceKind::sum: return A(Arithmetic(x) + Arithmetic(y));
-  case ReduceKind::prod: return A(Arithmetic(x) * Arithmetic(y));
-  case ReduceKind::max:
-  case ReduceKind::any: return x < y ? y : x;
-  case ReduceKind::min:
-  case ReduceKind::all: return y < x ? y : x;
   }
   llvm_unreachable("all kinds are handled");
 }

@@ -1,7 +1,9 @@
 //===- RunFunctions.cpp - running a module's test functions ---------------===//
 #include "compiler/interpreter/RunFunctions.h"
+#include "compiler/interpreter/Devices.h"
 #include "compiler/interpreter/Element.h"
 #include "compiler/interpreter/Interpreter.h"
+#include "dialects/dist/IR/Dist.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "llvm/Support/Format.h"
 
@@ -59,18 +61,32 @@ struct RunFunctions : PassWrapper<RunFunctions, OperationPass<ModuleOp>> {
         continue;
       any = true;
       os << "@" << name << "\n";
-      FailureOr<SmallVector<Tensor>> results = evaluate(getOperation(), name, {});
+      FailureOr<DeviceTensors> results = run(name);
       if (failed(results))
         return signalPassFailure();
-      for (const Tensor &result : *results) {
-        print(os, result);
-        os << "\n";
-      }
+      for (auto [device, mine] : llvm::enumerate(*results))
+        for (const Tensor &result : mine) {
+          if (results->size() > 1)
+            os << "device " << device << ": ";
+          print(os, result);
+          os << "\n";
+        }
     }
     if (!any) {
       getOperation().emitError("nothing to run: no function @main or @test_… without arguments");
       signalPassFailure();
     }
+  }
+
+private:
+  FailureOr<DeviceTensors> run(StringRef function) {
+    if (dist::MeshOp mesh = dist::findMesh(getOperation()))
+      return evaluateOnDevices(getOperation(), function,
+                               DeviceTensors(mesh.getMesh().getNumDevices()));
+    FailureOr<SmallVector<Tensor>> results = evaluate(getOperation(), function, {});
+    if (failed(results))
+      return failure();
+    return DeviceTensors{*std::move(results)};
   }
 
   raw_ostream &os;

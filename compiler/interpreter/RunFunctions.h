@@ -7,6 +7,9 @@
 //   tensor<2x2xf32> [[1, 2], [3, 4.5]]
 //   tensor<i1> true
 //
+// On a mesh of several devices all of them run it, and each result is printed for every
+// one ("device 0: tensor<f32> 1").
+//
 //===----------------------------------------------------------------------===//
 #ifndef MINIGPTC_COMPILER_INTERPRETER_RUNFUNCTIONS_H
 #define MINIGPTC_COMPILER_INTERPRETER_RUNFUNCTIONS_H

@@ -2,6 +2,7 @@
 #include "compiler/interpreter/Evaluation.h"
 #include "compiler/interpreter/Interpreter.h"
 #include "compiler/interpreter/Models.h"
+#include "dialects/dist/IR/Dist.h"
 
 #include <cstring>
 
@@ -102,4 +103,6 @@ void interpreter::registerEvaluableModels(DialectRegistry &registry) {
     attachLinearCrossEntropyModels(context);
     attachStructureModels(context);
   });
+  registry.addExtension(
+      +[](MLIRContext *context, dist::DistDialect *) { attachShardingModels(context); });
 }

@@ -39,8 +39,8 @@ static OwningOpRef<ModuleOp> withoutResult(ModuleOp module, unsigned index) {
   if (terminator->getNumOperands() == 1)
     return {};
   terminator->eraseOperand(index);
-  function.setFunctionType(FunctionType::get(module.getContext(), function.getArgumentTypes(),
-                                             terminator->getOperandTypes()));
+  if (failed(function.eraseResult(index)))
+    return {};
   eraseDeadOps(function);
   return copy;
 }

@@ -18,8 +18,7 @@ struct AttentionFactors {
   DimFactors batch, keyHeads, queryHeads;
 
   /// `group` is the kind of the factor that numbers the query heads of a key head.
-  template <typename OpTy>
-  AttentionFactors(OpTy op, ShardingRule &rule, FactorKind group) {
+  template <typename OpTy> AttentionFactors(OpTy op, ShardingRule &rule, FactorKind group) {
     ArrayRef<int64_t> query = shapeOf(op.getQuery());
     int64_t keys = shapeOf(op.getKey())[2];
     batch = {rule.addFactor(query[0])};

@@ -69,11 +69,10 @@ ShardingRule SoftmaxCrossEntropyOp::getShardingRule() {
 ShardingRule LinearCrossEntropyOp::getShardingRule() {
   ShardingRule rule = ShardingRule::replicated(*this);
   for (auto [dim, size] : llvm::enumerate(shapeOf(getTargets())))
-    rule.operands[0][dim] = rule.operands[2][dim] = rule.results[1][dim] = {
-        rule.addFactor(size, FactorKind::reduction)};
+    rule.operands[0][dim] = rule.operands[2][dim] =
+        rule.results[1][dim] = {rule.addFactor(size, FactorKind::reduction)};
   unsigned classDim = getTransposed() ? 0 : 1;
-  DimFactors classes = {
-      rule.addFactor(shapeOf(getWeight())[classDim], FactorKind::collective)};
+  DimFactors classes = {rule.addFactor(shapeOf(getWeight())[classDim], FactorKind::collective)};
   rule.operands[1][classDim] = rule.results[2][classDim] = classes;
   if (getBias())
     rule.operands[3][0] = classes;

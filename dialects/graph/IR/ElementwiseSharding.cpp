@@ -22,7 +22,7 @@ ShardingRule DivideOp::getShardingRule() {
 ShardingRule ConvertOp::getShardingRule() {
   auto from = dyn_cast<FloatType>(getOperand().getType().getElementType());
   auto to = dyn_cast<FloatType>(getType().getElementType());
-  bool widens = from && to &&
-                APFloat::isRepresentableBy(from.getFloatSemantics(), to.getFloatSemantics());
+  bool widens =
+      from && to && APFloat::isRepresentableBy(from.getFloatSemantics(), to.getFloatSemantics());
   return detail::elementwiseRule(*this, widens ? Linearity::joint : Linearity::none, {});
 }

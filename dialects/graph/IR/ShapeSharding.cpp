@@ -50,8 +50,8 @@ ShardingRule BroadcastInDimOp::getShardingRule() {
 ShardingRule TransposeOp::getShardingRule() {
   ShardingRule rule = movementRule(*this);
   for (auto [number, dim] : llvm::enumerate(getPermutation()))
-    rule.results[0][number] = rule.operands[0][dim] = {
-        rule.addFactor(shapeOf(getResult())[number])};
+    rule.results[0][number] =
+        rule.operands[0][dim] = {rule.addFactor(shapeOf(getResult())[number])};
   return rule;
 }
 
