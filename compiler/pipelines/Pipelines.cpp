@@ -29,7 +29,8 @@ constexpr StageInfo kStages[] = {
      "graph-inline,graph-simplify-functions,plan-recomputation,graph-autodiff,"
      "graph-inline,graph-simplify-functions"},
     {Stage::step, "step", "func.func(canonicalize,cse),graph-simplify-functions"},
-    {Stage::shard, "shard", ""},
+    {Stage::shard, "shard",
+     "dist-decompose,dist-split-constants,dist-specialize,dist-propagate,dist-insert-reshards"},
     {Stage::spmd, "spmd", ""},
     {Stage::fuse, "fuse",
      "graph-chunk-losses,func.func(graph-decompose{keep-whole-kernels=true},canonicalize,cse,"

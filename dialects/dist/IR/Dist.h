@@ -21,6 +21,9 @@ namespace minigptc::dist {
 namespace attr {
 /// Argument or result of a function: a ShardingAttr.
 inline constexpr llvm::StringLiteral kSharding = "dist.sharding";
+/// Argument: it is kept between runs (a parameter, a moment); its sharding says how it is stored.
+/// The name, or empty.
+inline constexpr llvm::StringLiteral kStored = "dist.stored";
 /// Op: an array of ShardingAttr, one per result.
 inline constexpr llvm::StringLiteral kShardings = "dist.shardings";
 /// Op of stage `shard`: per factor of its rule an array of axis names, major to minor.

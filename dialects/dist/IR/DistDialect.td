@@ -18,6 +18,7 @@ def Dist_Dialect : Dialect {
     | attribute | on | says |
     |---|---|---|
     | `dist.sharding` | argument or result of a function | its sharding |
+    | `dist.stored` | argument of a function | its sharding is how it is stored between runs, and computes nothing; its name |
     | `dist.shardings` | an op | the shardings of its results |
     | `dist.factors` | an op | per factor of its rule, the axes that cut it |
     | `dist.origins` | an op with `dist.factors`, a reshard, a collective | whence that came |

@@ -1,0 +1,303 @@
+//===- Propagate.cpp - the axes that cut the factors of every op ----------===//
+#include "dialects/dist/Transforms/Passes.h"
+#include "dialects/dist/Transforms/ReshardCost.h"
+#include "dialects/dist/Transforms/Spread.h"
+
+namespace minigptc::dist {
+#define GEN_PASS_DEF_DISTPROPAGATE
+#include "dialects/dist/Transforms/Passes.h.inc"
+} // namespace minigptc::dist
+
+using namespace mlir;
+using namespace minigptc;
+using namespace minigptc::dist;
+
+namespace {
+
+/// Makes the first claims of every class for one axis, and has them spread.
+class AxisPropagation {
+public:
+  AxisPropagation(ShardingTable &table, unsigned axis, std::deque<Annotation> &annotations)
+      : table(table), axis(axis), annotations(annotations) {}
+
+  void run() {
+    decideFollowers();
+    spreadInputs();
+    spreadParameters();
+    spreadConstraints();
+    spreadState();
+    decideByStorage();
+  }
+
+private:
+  /// The dimension that the axis cuts of a value that is a stored parameter.
+  std::optional<unsigned> storedDim(Value value) const {
+    return table.storedSlot(value) ? table.shardingOf(value).dimOf(axis) : std::nullopt;
+  }
+  const Annotation &annotationOf(Value stored) const {
+    return table.storedSlot(stored)->annotation;
+  }
+
+  void decideFollowers();
+  void spreadInputs();
+  void spreadParameters();
+  void spreadConstraints();
+  void spreadState();
+  void decideByStorage();
+  void decideByStorage(OpEntry &entry);
+  double costOfResults(const OpEntry &entry, unsigned factor) const;
+
+  ShardingTable &table;
+  unsigned axis;
+  std::deque<Annotation> &annotations;
+};
+
+} // namespace
+
+/// Copies of a stored parameter in another type are cut as it is.
+void AxisPropagation::decideFollowers() {
+  for (OpEntry &entry : table.getOps()) {
+    if (!followedOperand(entry))
+      continue;
+    for (auto [number, operand] : llvm::enumerate(entry.op->getOperands())) {
+      std::optional<unsigned> dim = storedDim(operand);
+      auto factor = dim ? factorAt(entry, entry.rule.operands[number], *dim, table.getMesh()) : std::nullopt;
+      if (factor && canCut(entry, *factor, axis, annotationOf(operand).uneven, table.getMesh()))
+        entry.cut(*factor, axis, {ClaimClass::follower, &annotationOf(operand)});
+    }
+  }
+}
+
+void AxisPropagation::spreadInputs() {
+  Spread spread(table, axis, ClaimClass::input);
+  for (FunctionEntry *function : table.getFunctions())
+    for (auto [number, slot] : llvm::enumerate(function->arguments))
+      if (std::optional<unsigned> dim = slot.sharding.dimOf(axis); dim && slot.fixed && !slot.stored)
+        spread.claimUsers(function->function.getArgument(number), *dim, slot.annotation);
+  spread.run();
+}
+
+void AxisPropagation::spreadParameters() {
+  Spread spread(table, axis, ClaimClass::parameter);
+  for (OpEntry &entry : table.getOps()) {
+    if (rankOf(entry.op) != OpRank::product)
+      continue;
+    for (auto [number, operand] : llvm::enumerate(entry.op->getOperands())) {
+      std::optional<unsigned> dim = storedDim(operand);
+      auto factor = dim ? factorAt(entry, entry.rule.operands[number], *dim, table.getMesh()) : std::nullopt;
+      if (factor)
+        spread.claim(entry, *factor, annotationOf(operand),
+                     entry.rule.factors[*factor].kind == graph::FactorKind::reduction);
+    }
+  }
+  spread.run();
+}
+
+void AxisPropagation::spreadConstraints() {
+  Spread spread(table, axis, ClaimClass::constraint);
+  for (FunctionEntry *function : table.getFunctions()) {
+    function->function.walk([&](ConstraintOp constraint) {
+      Sharding sharding = table.shardingOf(constraint);
+      std::optional<unsigned> dim = sharding.dimOf(axis);
+      if (!dim)
+        return;
+      const Annotation &annotation = annotations.emplace_back(
+          Annotation{"the constraint " + toSpec(sharding, table.getMesh()),
+                     !sharding.isEven(constraint.getType(), table.getMesh())});
+      spread.claimUsers(constraint, *dim, annotation);
+      spread.claimDefiner(constraint.getInput(), *dim, annotation);
+    });
+  }
+  spread.run();
+}
+
+void AxisPropagation::spreadState() {
+  Spread spread(table, axis, ClaimClass::state);
+  for (OpEntry &entry : table.getOps()) {
+    if (rankOf(entry.op) != OpRank::elementwise || followedOperand(entry))
+      continue;
+    for (auto [number, operand] : llvm::enumerate(entry.op->getOperands())) {
+      std::optional<unsigned> dim = storedDim(operand);
+      auto factor = dim ? factorAt(entry, entry.rule.operands[number], *dim, table.getMesh()) : std::nullopt;
+      if (factor && operand.getType() == entry.op->getResult(0).getType())
+        spread.claim(entry, *factor, annotationOf(operand));
+    }
+  }
+  for (FunctionEntry *function : table.getFunctions())
+    for (auto [number, slot] : llvm::enumerate(function->results))
+      if (std::optional<unsigned> dim = slot.sharding.dimOf(axis); dim && slot.fixed)
+        spread.claimDefiner(function->terminator.getOperand(number), *dim, slot.annotation);
+  spread.run();
+}
+
+//===----------------------------------------------------------------------===//
+// What nobody else decides
+//===----------------------------------------------------------------------===//
+
+void AxisPropagation::decideByStorage() {
+  for (OpEntry &entry : table.getOps())
+    if (!entry.isDecided(axis) && llvm::any_of(entry.op->getOperands(), [&](Value operand) {
+          return storedDim(operand).has_value();
+        }))
+      decideByStorage(entry);
+}
+
+/// What it costs to bring the results of an op together again.
+double AxisPropagation::costOfResults(const OpEntry &entry, unsigned factor) const {
+  OpEntry cut = entry;
+  cut.cut(factor, axis, {});
+  double cost = 0;
+  for (auto [number, result] : llvm::enumerate(entry.op->getResults()))
+    cost += reshardCost(cast<RankedTensorType>(result.getType()), table.resultOf(cut, number),
+                        table.resultOf(entry, number), table.getMesh());
+  if (entry.rule.factors[factor].kind == graph::FactorKind::collective)
+    cost += costOfSums(table, entry, axis, factor);
+  return cost;
+}
+
+/// A product takes the factor for which its operands move least, so that devices share the
+/// work; other ops are cut as a parameter is stored if that is cheaper than to gather it.
+void AxisPropagation::decideByStorage(OpEntry &entry) {
+  bool isProduct = rankOf(entry.op) == OpRank::product;
+  std::optional<unsigned> best;
+  double bestCost = isProduct ? std::numeric_limits<double>::infinity()
+                              : costOfOperands(table, entry, axis, std::nullopt);
+  const Annotation *annotation = nullptr;
+  for (auto [number, operand] : llvm::enumerate(entry.op->getOperands())) {
+    std::optional<unsigned> dim = storedDim(operand);
+    if (!dim)
+      continue;
+    annotation = &annotationOf(operand);
+    for (unsigned factor = 0; factor < entry.rule.factors.size(); ++factor) {
+      bool ofParameter = factorAt(entry, entry.rule.operands[number], *dim, table.getMesh()) == factor;
+      if ((!isProduct && !ofParameter) || !canCut(entry, factor, axis, annotation->uneven, table.getMesh()))
+        continue;
+      double cost = costOfOperands(table, entry, axis, factor);
+      if (!isProduct)
+        cost += costOfResults(entry, factor);
+      if (cost < bestCost) {
+        best = factor;
+        bestCost = cost;
+      }
+    }
+  }
+  if (best)
+    entry.cut(*best, axis, {ClaimClass::storage, annotation});
+}
+
+//===----------------------------------------------------------------------===//
+// Writing it down
+//===----------------------------------------------------------------------===//
+
+/// Sums that are carried on: those that still are partial in all operands or, of a result,
+/// in what is returned.
+static void settlePartial(ShardingTable &table) {
+  auto isPartial = [&](Value value, unsigned axis) {
+    return llvm::is_contained(table.shardingOf(value).partial, axis);
+  };
+  for (FunctionEntry *function : table.getFunctions()) {
+    for (Operation &op : function->function.front())
+      if (OpEntry *entry = table.lookup(&op))
+        llvm::erase_if(entry->carried, [&](unsigned axis) {
+          return llvm::any_of(llvm::enumerate(op.getOperands()), [&](auto operand) {
+            return (entry->rule.linear.empty() || entry->rule.linear[operand.index()]) &&
+                   !isPartial(operand.value(), axis);
+          });
+        });
+    for (auto [slot, value] :
+         llvm::zip_equal(function->results, function->terminator.getOperands()))
+      llvm::erase_if(slot.sharding.partial, [&, value = value](unsigned axis) { return !isPartial(value, axis); });
+  }
+}
+
+namespace {
+struct DistPropagate : dist::impl::DistPropagateBase<DistPropagate> {
+  using DistPropagateBase::DistPropagateBase;
+
+  void runOnOperation() override {
+    MeshOp mesh = findMesh(getOperation());
+    if (!mesh)
+      return;
+    FailureOr<ShardingTable> table = ShardingTable::build(getOperation(), mesh);
+    if (failed(table))
+      return signalPassFailure();
+    std::deque<Annotation> annotations;
+    for (unsigned axis = 0; axis < table->getNumAxes(); ++axis)
+      AxisPropagation(*table, axis, annotations).run();
+    settlePartial(*table);
+    write(*table, mesh);
+  }
+
+  void write(ShardingTable &table, MeshOp mesh) {
+    for (FunctionEntry *function : table.getFunctions()) {
+      func::FuncOp op = function->function;
+      for (auto [number, slot] : llvm::enumerate(function->arguments))
+        op.setArgAttr(number, attr::kSharding, slot.sharding.toAttr(mesh));
+      for (auto [number, slot] : llvm::enumerate(function->results))
+        op.setResultAttr(number, attr::kSharding, slot.sharding.toAttr(mesh));
+      for (Operation &inner : op.front())
+        writeShardings(table, inner, mesh);
+    }
+    for (OpEntry &entry : table.getOps())
+      writeFactors(entry, mesh);
+    for (auto function : getOperation().getOps<func::FuncOp>())
+      if (function->hasAttr(graph::attr::kHost))
+        writeHost(function, mesh);
+  }
+
+  static void writeShardings(ShardingTable &table, Operation &op, MeshOp mesh) {
+    if (op.getNumResults() == 0)
+      return;
+    SmallVector<Attribute> shardings;
+    for (Value result : op.getResults())
+      shardings.push_back(table.shardingOf(result).toAttr(mesh));
+    op.setAttr(attr::kShardings, ArrayAttr::get(op.getContext(), shardings));
+  }
+
+  static void writeFactors(OpEntry &entry, MeshOp mesh) {
+    if (llvm::all_of(entry.factorAxes, [](const Axes &axes) { return axes.empty(); }))
+      return;
+    setFactorAxes(entry.op, entry.factorAxes, mesh.getMesh());
+    SmallVector<Attribute> origins;
+    for (const Axes &axes : entry.factorAxes) {
+      if (axes.empty())
+        continue;
+      const Annotation *annotation = entry.decisions[axes.front()].annotation;
+      origins.push_back(OriginAttr::get(entry.op->getContext(), reason(entry, axes.front()),
+                                        annotation ? annotation->text : "", "", ""));
+    }
+    entry.op->setAttr(attr::kOrigins, ArrayAttr::get(entry.op->getContext(), origins));
+  }
+
+  static StringRef reason(const OpEntry &entry, unsigned axis) {
+    switch (entry.decisions[axis].claimClass) {
+    case ClaimClass::follower:
+      return "a copy of a parameter is cut as it is stored";
+    case ClaimClass::input:
+      return "an input is cut";
+    case ClaimClass::parameter:
+      return "a product with a parameter is cut as that is stored";
+    case ClaimClass::constraint:
+      return "a value is pinned";
+    case ClaimClass::state:
+      return "the update follows how state is stored";
+    case ClaimClass::storage:
+      return "a parameter is stored so, and this moves least";
+    }
+    llvm_unreachable("all classes are listed");
+  }
+
+  /// Scalars of the host are the same for all devices.
+  static void writeHost(func::FuncOp function, MeshOp mesh) {
+    auto whole = Sharding::replicated(0).toAttr(mesh);
+    for (unsigned i = 0; i < function.getNumArguments(); ++i)
+      function.setArgAttr(i, attr::kSharding, whole);
+    for (unsigned i = 0; i < function.getNumResults(); ++i)
+      function.setResultAttr(i, attr::kSharding, whole);
+    for (Operation &op : function.front())
+      if (op.getNumResults())
+        op.setAttr(attr::kShardings,
+                   ArrayAttr::get(op.getContext(), SmallVector<Attribute>(op.getNumResults(), whole)));
+  }
+};
+} // namespace

@@ -1,0 +1,137 @@
+//===- ShardingTable.h - what propagation knows -----------------*- C++ -*-===//
+//
+// Beside the IR: for every op with factors the axes that cut them, for every argument and
+// result of a function its sharding, and for each axis who decided it. The sharding of any
+// other value follows.
+//
+//   FailureOr<ShardingTable> table = ShardingTable::build(module, mesh);
+//   OpEntry *entry = table->lookup(op);            // null: a call, a return, a constraint
+//   if (table->canCut(*entry, factor, axis, false)) entry->cut(factor, axis, decision);
+//   table->shardingOf(value);
+//
+// Valid until ops are added or erased.
+//
+//===----------------------------------------------------------------------===//
+#ifndef MINIGPTC_DIALECTS_DIST_TRANSFORMS_SHARDINGTABLE_H
+#define MINIGPTC_DIALECTS_DIST_TRANSFORMS_SHARDINGTABLE_H
+
+#include "dialects/dist/IR/Sharding.h"
+#include "dialects/graph/Transforms/FunctionGraph.h"
+
+#include <deque>
+
+namespace minigptc::dist {
+
+/// Who may decide, strongest first; see docs/design/sharding.md.
+enum class ClaimClass : uint8_t { follower, input, parameter, constraint, state, storage };
+
+/// The annotation from which a decision came.
+struct Annotation {
+  std::string text;    ///< "'batch.x' P('data', None)"
+  bool uneven = false; ///< it asks for parts of unequal size
+};
+
+struct Decision {
+  ClaimClass claimClass;
+  const Annotation *annotation = nullptr;
+};
+
+/// An op that is no call, return or constraint.
+struct OpEntry {
+  mlir::Operation *op;
+  graph::ShardingRule rule;
+  llvm::SmallVector<Axes> factorAxes;
+  /// Per axis: the factor that it cuts and who says so.
+  llvm::SmallVector<std::optional<unsigned>, 2> factorOf;
+  llvm::SmallVector<Decision, 2> decisions;
+  /// Axes over which linear operands are partial, and so the results.
+  Axes carried;
+
+  void cut(unsigned factor, unsigned axis, Decision decision);
+  void uncut(unsigned axis);
+  bool isDecided(unsigned axis) const {
+    return factorOf[axis] || llvm::is_contained(carried, axis);
+  }
+
+  static OpEntry of(mlir::Operation *op, MeshAttr mesh);
+};
+
+/// The factor of a dimension that one more axis may cut, if any.
+std::optional<unsigned> factorAt(const OpEntry &entry, llvm::ArrayRef<graph::DimFactors> tensor,
+                                 unsigned dim, MeshAttr mesh);
+/// Whether an axis that cuts nothing of the op yet may cut a factor.
+bool canCut(const OpEntry &entry, unsigned factor, unsigned axis, bool uneven, MeshAttr mesh);
+
+/// An argument or result of a function.
+struct Slot {
+  mlir::RankedTensorType type;
+  Sharding sharding;
+  /// The user's word, or how a parameter is stored.
+  bool fixed = false;
+  /// An argument that holds a parameter.
+  bool stored = false;
+  Annotation annotation = {};
+  llvm::SmallVector<std::optional<Decision>, 2> decisions; ///< per axis
+};
+
+struct FunctionEntry {
+  mlir::func::FuncOp function;
+  mlir::func::ReturnOp terminator;
+  llvm::SmallVector<Slot> arguments, results;
+};
+
+class ShardingTable {
+public:
+  static llvm::FailureOr<ShardingTable> build(mlir::ModuleOp module, MeshOp mesh);
+
+  MeshAttr getMesh() const { return mesh; }
+  unsigned getNumAxes() const { return mesh.getNames().size(); }
+  /// Callees first, but for functions of the host.
+  llvm::ArrayRef<FunctionEntry *> getFunctions() const { return order; }
+  /// In the order of the program, callees first.
+  std::deque<OpEntry> &getOps() { return ops; }
+  const graph::FunctionGraph &getFunctionGraph() const { return graph; }
+
+  OpEntry *lookup(mlir::Operation *op) const { return opOf.lookup(op); }
+  FunctionEntry *lookup(mlir::func::FuncOp function) const { return functionOf.lookup(function); }
+  FunctionEntry *getCallee(mlir::func::CallOp call) const { return lookup(graph.getCallee(call)); }
+  /// The slot that gives a value its sharding: it is an argument or a call's result.
+  Slot *slotOf(mlir::Value value) const;
+
+  /// As decided so far.
+  Sharding shardingOf(mlir::Value value) const;
+  /// What an op wants of an operand, carried sums included.
+  Sharding wanted(const OpEntry &entry, unsigned operand) const;
+  Sharding resultOf(const OpEntry &entry, unsigned result) const;
+
+  /// The slot of a stored parameter of which a value is a copy in another type or shape.
+  const Slot *storedSlot(mlir::Value value) const;
+  bool canCut(const Slot &slot, unsigned dim, unsigned axis, bool uneven) const;
+
+private:
+  void addFunction(mlir::func::FuncOp function);
+  void addSlots(FunctionEntry &entry);
+  Slot makeSlot(FunctionEntry &entry, unsigned number, bool isResult) const;
+
+  MeshAttr mesh;
+  graph::FunctionGraph graph;
+  std::deque<OpEntry> ops;
+  std::deque<FunctionEntry> functions;
+  llvm::SmallVector<FunctionEntry *> order;
+  llvm::DenseMap<mlir::Operation *, OpEntry *> opOf;
+  llvm::DenseMap<mlir::Operation *, FunctionEntry *> functionOf;
+};
+
+/// What an argument or result is called: by its name, or its number.
+std::string describe(mlir::func::FuncOp function, unsigned number, bool isResult);
+/// Whether an argument holds a parameter, a moment, or whatever else is kept between runs:
+/// its sharding says how it is stored, and computes nothing.
+bool isStored(mlir::func::FuncOp function, unsigned argument);
+/// The one large operand of an op that makes it in another type or shape, if it is such an op.
+std::optional<unsigned> followedOperand(const OpEntry &entry);
+/// "P('data', None)"
+std::string toSpec(const Sharding &sharding, MeshAttr mesh);
+
+} // namespace minigptc::dist
+
+#endif // MINIGPTC_DIALECTS_DIST_TRANSFORMS_SHARDINGTABLE_H

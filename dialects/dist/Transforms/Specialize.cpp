@@ -1,0 +1,196 @@
+//===- Specialize.cpp - a copy of a function per stored sharding ----------===//
+#include "dialects/dist/Transforms/Passes.h"
+#include "dialects/dist/Transforms/ShardingTable.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/StringExtras.h"
+
+namespace minigptc::dist {
+#define GEN_PASS_DEF_DISTSPECIALIZE
+#include "dialects/dist/Transforms/Passes.h.inc"
+} // namespace minigptc::dist
+
+using namespace mlir;
+using namespace minigptc;
+using namespace minigptc::dist;
+
+namespace {
+
+/// How a value is stored, and the name of the parameter.
+struct Stored {
+  Sharding sharding;
+  std::string name;
+};
+
+/// "state.params.layers.0.w" is 'layers.0.w'.
+std::string shortName(StringRef path) {
+  auto [before, after] = path.split("params.");
+  return (after.empty() ? before : after).str();
+}
+
+/// "layers.0.w" and "layers.1.w" are both 'layers.*.w'.
+std::string commonName(StringRef a, StringRef b) {
+  SmallVector<StringRef> left(llvm::split(a, '.')), right(llvm::split(b, '.'));
+  if (left.size() != right.size())
+    return a.str();
+  for (auto [l, r] : llvm::zip_equal(left, right))
+    if (l != r)
+      l = "*";
+  return llvm::join(left, ".");
+}
+
+class Specializer {
+public:
+  Specializer(ModuleOp module, MeshOp mesh) : module(module), mesh(mesh), symbols(module) {}
+
+  LogicalResult run();
+
+private:
+  using Calls = SmallVector<func::CallOp>;
+
+  void completeEntry(func::FuncOp function);
+  void specialize(func::FuncOp function);
+  void noteCalls(func::FuncOp function);
+  void markArguments(func::FuncOp function, ArrayRef<func::CallOp> calls);
+  std::optional<Stored> storedAs(Value value) const;
+  Attribute keyOf(func::CallOp call) const;
+
+  ModuleOp module;
+  MeshOp mesh;
+  SymbolTable symbols;
+  llvm::DenseMap<StringAttr, Calls> callsOf;
+};
+
+} // namespace
+
+LogicalResult Specializer::run() {
+  FailureOr<graph::FunctionGraph> functions = graph::FunctionGraph::build(module);
+  if (failed(functions))
+    return failure();
+  for (func::FuncOp function : llvm::reverse(functions->getPostOrder())) {
+    if (function.isExternal() || function->hasAttr(graph::attr::kHost))
+      continue;
+    if (function.isPublic())
+      completeEntry(function);
+    else
+      specialize(function);
+    noteCalls(function);
+  }
+  return success();
+}
+
+/// Says of an entry's arguments and results what is left to be understood.
+void Specializer::completeEntry(func::FuncOp function) {
+  auto whole = [&](Type type) {
+    return Sharding::replicated(cast<RankedTensorType>(type).getRank()).toAttr(mesh);
+  };
+  for (unsigned i = 0; i < function.getNumArguments(); ++i) {
+    if (!function.getArgAttr(i, attr::kSharding))
+      function.setArgAttr(i, attr::kSharding, whole(function.getArgumentTypes()[i]));
+    if (auto donated = function.getArgAttrOfType<IntegerAttr>(i, graph::attr::kDonate);
+        donated && !function.getResultAttr(donated.getInt(), attr::kSharding))
+      function.setResultAttr(donated.getInt(), attr::kSharding,
+                             function.getArgAttr(i, attr::kSharding));
+  }
+  for (unsigned i = 0; i < function.getNumResults(); ++i)
+    if (!function.getResultAttr(i, attr::kSharding))
+      function.setResultAttr(i, attr::kSharding, whole(function.getResultTypes()[i]));
+}
+
+std::optional<Stored> Specializer::storedAs(Value value) const {
+  if (auto argument = dyn_cast<BlockArgument>(value)) {
+    auto function = cast<func::FuncOp>(argument.getOwner()->getParentOp());
+    unsigned number = argument.getArgNumber();
+    auto sharding = function.getArgAttrOfType<ShardingAttr>(number, attr::kSharding);
+    if (!sharding || !isStored(function, number))
+      return std::nullopt;
+    auto name = function.getArgAttrOfType<StringAttr>(number, attr::kStored);
+    if (!name || name.empty())
+      name = function.getArgAttrOfType<StringAttr>(number, graph::attr::kName);
+    return Stored{Sharding::fromAttr(sharding, mesh.getMesh()), name ? shortName(name) : ""};
+  }
+  if (isa<func::CallOp, ConstraintOp>(value.getDefiningOp()))
+    return std::nullopt;
+  OpEntry entry = OpEntry::of(value.getDefiningOp(), mesh.getMesh());
+  std::optional<unsigned> followed = followedOperand(entry);
+  std::optional<Stored> stored =
+      followed ? storedAs(entry.op->getOperand(*followed)) : std::nullopt;
+  if (!stored)
+    return std::nullopt;
+  for (unsigned axis = 0; axis < mesh.getMesh().getNames().size(); ++axis) {
+    std::optional<unsigned> dim = stored->sharding.dimOf(axis);
+    auto factor =
+        dim ? factorAt(entry, entry.rule.operands[*followed], *dim, mesh.getMesh()) : std::nullopt;
+    if (factor && canCut(entry, *factor, axis, /*uneven=*/true, mesh.getMesh()))
+      entry.cut(*factor, axis, {});
+  }
+  stored->sharding = resultSharding(entry.rule, 0, entry.factorAxes);
+  return stored;
+}
+
+/// Calls with equal keys may share a function.
+Attribute Specializer::keyOf(func::CallOp call) const {
+  MLIRContext *context = module.getContext();
+  SmallVector<Attribute> key;
+  for (Value operand : call.getOperands()) {
+    std::optional<Stored> stored = storedAs(operand);
+    key.push_back(stored ? Attribute(stored->sharding.toAttr(mesh)) : UnitAttr::get(context));
+  }
+  auto caller = call->getParentOfType<func::FuncOp>();
+  for (Value result : call.getResults()) {
+    Attribute wanted = UnitAttr::get(context);
+    for (OpOperand &use : result.getUses())
+      if (isa<func::ReturnOp>(use.getOwner()))
+        if (Attribute sharding = caller.getResultAttr(use.getOperandNumber(), attr::kSharding))
+          wanted = sharding;
+    key.push_back(wanted);
+  }
+  return ArrayAttr::get(context, key);
+}
+
+void Specializer::noteCalls(func::FuncOp function) {
+  for (auto call : function.front().getOps<func::CallOp>())
+    callsOf[call.getCalleeAttr().getAttr()].push_back(call);
+}
+
+void Specializer::markArguments(func::FuncOp function, ArrayRef<func::CallOp> calls) {
+  for (unsigned i = 0; i < function.getNumArguments(); ++i) {
+    std::optional<Stored> stored = storedAs(calls.front().getOperand(i));
+    if (!stored)
+      continue;
+    for (func::CallOp call : calls.drop_front())
+      stored->name = commonName(stored->name, storedAs(call.getOperand(i))->name);
+    function.setArgAttr(i, attr::kSharding, stored->sharding.toAttr(mesh));
+    function.setArgAttr(i, attr::kStored, StringAttr::get(module.getContext(), stored->name));
+  }
+}
+
+void Specializer::specialize(func::FuncOp function) {
+  llvm::MapVector<Attribute, Calls> groups;
+  for (func::CallOp call : callsOf.lookup(function.getSymNameAttr()))
+    groups[keyOf(call)].push_back(call);
+  SmallVector<func::FuncOp> copies;
+  for (size_t i = 1; i < groups.size(); ++i)
+    copies.push_back(function.clone());
+  func::FuncOp last = function;
+  for (auto [number, group] : llvm::enumerate(groups)) {
+    func::FuncOp target = number ? copies[number - 1] : function;
+    if (number) {
+      symbols.insert(target, std::next(Block::iterator(last)));
+      for (func::CallOp call : group.second)
+        call.setCallee(target.getSymName());
+      noteCalls(target);
+      last = target;
+    }
+    markArguments(target, group.second);
+  }
+}
+
+namespace {
+struct DistSpecialize : dist::impl::DistSpecializeBase<DistSpecialize> {
+  void runOnOperation() override {
+    MeshOp mesh = findMesh(getOperation());
+    if (mesh && failed(Specializer(getOperation(), mesh).run()))
+      signalPassFailure();
+  }
+};
+} // namespace
