@@ -35,10 +35,10 @@ public:
   }
 
 private:
-  Sharding wantedBy(ConstraintOp constraint) const {
+  Sharding wantedBy(ConstraintOp constraint) {
     return Sharding::fromAttr(constraint.getSharding(), mesh.getMesh());
   }
-  SmallVector<std::optional<Sharding>> wantedOperands(Operation *op) const;
+  SmallVector<std::optional<Sharding>> wantedOperands(Operation *op);
   Value reshard(OpOperand &use, const Sharding &wanted);
 
   func::FuncOp function;
@@ -57,7 +57,7 @@ static std::optional<Sharding> fromAttr(Attribute attribute, MeshAttr mesh) {
 
 /// As the op's factors say, with the sums that it carries on; of a call or a return what
 /// the function says.
-SmallVector<std::optional<Sharding>> FunctionReshards::wantedOperands(Operation *op) const {
+SmallVector<std::optional<Sharding>> FunctionReshards::wantedOperands(Operation *op) {
   SmallVector<std::optional<Sharding>> wanted(op->getNumOperands());
   func::FuncOp callee;
   if (auto call = dyn_cast<func::CallOp>(op))

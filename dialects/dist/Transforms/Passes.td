@@ -9,4 +9,113 @@
 
 include "mlir/Pass/PassBase.td"
 
+def DistDecompose : Pass<"dist-decompose", "::mlir::ModuleOp"> {
+  let summary = "composite ops that cannot be cut become ops that can";
+  let description = [{
+    A composite without a sharding rule (dropout, draws from a distribution) would be
+    computed whole on every device. Its primitive ops can be cut: `random_bits` draws the
+    numbers of a device's part of the whole tensor.
+
+    ```mlir
+    %y = graph.dropout %x, %key rate = 0.1 : tensor<8x4xf32>
+    ```
+    becomes
+    ```mlir
+    %bits = graph.random_bits %key : tensor<8x4xui32>
+    …
+    %y = graph.multiply %x, %mask : tensor<8x4xf32>
+    ```
+  }];
+}
+
+def DistSplitConstants : Pass<"dist-split-constants", "::mlir::ModuleOp"> {
+  let summary = "a constant of its own for every use";
+  let description = [{
+    Equal constants of one shape are one op, whose uses have nothing to do with each other:
+    one wants it cut along rows, another along columns. Each use gets a copy, which costs
+    nothing to cut; equal local ones are merged again after `spmd`.
+
+    ```mlir
+    %one = graph.constant dense<1.0> : tensor<8x8xf32>
+    %a = graph.add %x, %one : tensor<8x8xf32>
+    %b = graph.add %w, %one : tensor<8x8xf32>
+    ```
+    becomes
+    ```mlir
+    %one = graph.constant dense<1.0> : tensor<8x8xf32>
+    %one_0 = graph.constant dense<1.0> : tensor<8x8xf32>
+    %a = graph.add %x, %one : tensor<8x8xf32>
+    %b = graph.add %w, %one_0 : tensor<8x8xf32>
+    ```
+  }];
+}
+
+def DistSpecialize : Pass<"dist-specialize", "::mlir::ModuleOp"> {
+  let summary = "a copy of a function per way in which its parameters are stored";
+  let description = [{
+    A function has one sharding signature, but the update of two parameters of one shape
+    that are stored differently is one function. Calls are grouped by how the parameters that
+    they pass are stored (and results that they hand on as results of an entry); each
+    group gets a copy, whose arguments say so: `dist.sharding`, and `dist.stored` with
+    the parameters' common name. Equal layers agree, and stay one function. Arguments and
+    results of entries that have no annotation get one: a donated result its argument's,
+    others are whole on every device.
+
+    ```mlir
+    func.func private @update(%p: tensor<8x8xf32>) -> tensor<8x8xf32> {…}
+    func.func @step(%q: tensor<8x8xf32> {graph.donate = 0, dist.sharding = [{"data"}, {} ]},
+                    %o: tensor<8x8xf32> {graph.donate = 1, dist.sharding = [{}, {"data"} ]}) {
+      %0 = call @update(%q) : …
+      %1 = call @update(%o) : …
+    ```
+    becomes
+    ```mlir
+    func.func private @update(%p: tensor<8x8xf32> {dist.sharding = [{"data"}, {} ], dist.stored = "q"}) …
+    func.func private @update_0(%p: tensor<8x8xf32> {dist.sharding = [{}, {"data"} ], dist.stored = "o"}) …
+    func.func @step(…) {
+      %0 = call @update(%q) : …
+      %1 = call @update_0(%o) : …
+    ```
+  }];
+}
+
+def DistPropagate : Pass<"dist-propagate", "::mlir::ModuleOp"> {
+  let summary = "decides which axes cut the factors of every op";
+  let description = [{
+    The user says how inputs, parameters and a few values are sharded; every op, argument
+    and result needs to know. docs/design/sharding.md says how it is decided. What differs
+    between a value and its use is left to `--dist-insert-reshards`.
+
+    ```mlir
+    func.func @f(%x: tensor<8x4xf32> {dist.sharding = #dist.sharding<@mesh, [{"data"}, {} ]>}, …) {
+      %y = graph.dot_general %x, %w, … : (tensor<8x4xf32>, tensor<4x6xf32>) -> tensor<8x6xf32>
+    ```
+    becomes
+    ```mlir
+      %y = graph.dot_general %x, %w, … {dist.factors = [[], ["data"], []],
+        dist.origins = [#dist.origin<why = "an input is cut", annotation = "'x' P('data', None)", …>],
+        dist.shardings = [#dist.sharding<@mesh, [{"data"}, {} ]>]} : …
+    ```
+  }];
+}
+
+def DistInsertReshards : Pass<"dist-insert-reshards", "::mlir::ModuleOp"> {
+  let summary = "puts a reshard wherever a value and its use differ";
+  let description = [{
+    After `--dist-propagate` values and ops have their shardings; where an op, a call or a
+    return needs a value otherwise, it gets it from a `dist.reshard`, which says why. One
+    for a value and a sharding in a function, before the first use. Constraints become reshards,
+    or nothing where the value is as it was pinned.
+
+    ```mlir
+    %y = graph.negate %w {dist.factors = [[], []], …} : tensor<8x8xf32>    // %w is [{"data"}, {} ]
+    ```
+    becomes
+    ```mlir
+    %0 = dist.reshard %w to <@mesh, [{}, {} ]> {dist.origins = […]} : tensor<8x8xf32>
+    %y = graph.negate %0 {…} : tensor<8x8xf32>
+    ```
+  }];
+}
+
 #endif // MINIGPTC_DIST_PASSES_TD

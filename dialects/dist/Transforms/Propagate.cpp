@@ -27,6 +27,7 @@ public:
     spreadConstraints();
     spreadState();
     decideByStorage();
+    decideGenerators();
   }
 
 private:
@@ -45,6 +46,7 @@ private:
   void spreadState();
   void decideByStorage();
   void decideByStorage(OpEntry &entry);
+  void decideGenerators();
   double costOfResults(const OpEntry &entry, unsigned factor) const;
 
   ShardingTable &table;
@@ -183,6 +185,22 @@ void AxisPropagation::decideByStorage(OpEntry &entry) {
   }
   if (best)
     entry.cut(*best, axis, {ClaimClass::storage, annotation});
+}
+
+/// What is made of nothing is made as its one use wants it.
+void AxisPropagation::decideGenerators() {
+  for (OpEntry &entry : table.getOps()) {
+    if (entry.op->getNumOperands() || entry.isDecided(axis) || entry.op->getNumResults() != 1 ||
+        !entry.op->hasOneUse())
+      continue;
+    OpOperand &use = *entry.op->getResult(0).getUses().begin();
+    OpEntry *user = table.lookup(use.getOwner());
+    auto dim = user ? table.wanted(*user, use.getOperandNumber()).dimOf(axis) : std::nullopt;
+    auto factor =
+        dim ? factorAt(entry, entry.rule.results[0], *dim, table.getMesh()) : std::nullopt;
+    if (factor && canCut(entry, *factor, axis, /*uneven=*/true, table.getMesh()))
+      entry.cut(*factor, axis, user->decisions[axis]);
+  }
 }
 
 //===----------------------------------------------------------------------===//

@@ -57,6 +57,21 @@ static StringRef annotationOf(Operation *op) {
   return origins && !origins.empty() ? cast<OriginAttr>(origins[0]).getAnnotation() : StringRef();
 }
 
+/// The op that makes a value, through calls and ops that hand on what they get.
+static Operation *makerOf(Value value) {
+  while (Operation *op = value.getDefiningOp()) {
+    if (auto call = dyn_cast<func::CallOp>(op)) {
+      auto callee = SymbolTable::lookupNearestSymbolFrom<func::FuncOp>(op, call.getCalleeAttr());
+      value = callee.front().getTerminator()->getOperand(cast<OpResult>(value).getResultNumber());
+    } else if (annotationOf(op).empty() && op->getNumOperands()) {
+      value = op->getOperand(0);
+    } else {
+      return op;
+    }
+  }
+  return nullptr;
+}
+
 OriginAttr dist::reasonOf(OpOperand &use, const Sharding &from, const Sharding &to, MeshOp mesh) {
   std::string why = describeChange(use, from, to, mesh.getMesh()), annotation, instead, tensor;
   Value value = use.get();
@@ -68,9 +83,9 @@ OriginAttr dist::reasonOf(OpOperand &use, const Sharding &from, const Sharding &
     instead = tensor + " " + toSpec(to, mesh.getMesh());
     tensor = StringRef(tensor).trim('\'').str();
   } else {
-    annotation = annotationOf(from.partial.empty() ? use.getOwner() : value.getDefiningOp());
+    annotation = annotationOf(from.partial.empty() ? use.getOwner() : makerOf(value));
     if (annotation.empty())
-      annotation = annotationOf(from.partial.empty() ? value.getDefiningOp() : use.getOwner());
+      annotation = annotationOf(from.partial.empty() ? makerOf(value) : use.getOwner());
   }
   return OriginAttr::get(mesh.getContext(), why, annotation, instead, tensor);
 }

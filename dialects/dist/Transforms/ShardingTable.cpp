@@ -12,8 +12,9 @@ using namespace minigptc::dist;
 //===----------------------------------------------------------------------===//
 
 std::string dist::describe(func::FuncOp function, unsigned number, bool isResult) {
-  if (auto stored = function.getArgAttrOfType<StringAttr>(number, attr::kStored);
-      stored && !isResult && !stored.empty())
+  auto stored =
+      isResult ? StringAttr() : function.getArgAttrOfType<StringAttr>(number, attr::kStored);
+  if (stored && !stored.empty())
     return "'" + stored.str() + "'";
   auto name = isResult ? function.getResultAttrOfType<StringAttr>(number, graph::attr::kName)
                        : function.getArgAttrOfType<StringAttr>(number, graph::attr::kName);

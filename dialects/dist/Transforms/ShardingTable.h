@@ -77,7 +77,7 @@ struct Slot {
 struct FunctionEntry {
   mlir::func::FuncOp function;
   mlir::func::ReturnOp terminator;
-  llvm::SmallVector<Slot> arguments, results;
+  std::vector<Slot> arguments, results;
 };
 
 class ShardingTable {

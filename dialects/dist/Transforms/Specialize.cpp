@@ -51,8 +51,8 @@ private:
   void specialize(func::FuncOp function);
   void noteCalls(func::FuncOp function);
   void markArguments(func::FuncOp function, ArrayRef<func::CallOp> calls);
-  std::optional<Stored> storedAs(Value value) const;
-  Attribute keyOf(func::CallOp call) const;
+  std::optional<Stored> storedAs(Value value);
+  Attribute keyOf(func::CallOp call);
 
   ModuleOp module;
   MeshOp mesh;
@@ -96,7 +96,7 @@ void Specializer::completeEntry(func::FuncOp function) {
       function.setResultAttr(i, attr::kSharding, whole(function.getResultTypes()[i]));
 }
 
-std::optional<Stored> Specializer::storedAs(Value value) const {
+std::optional<Stored> Specializer::storedAs(Value value) {
   if (auto argument = dyn_cast<BlockArgument>(value)) {
     auto function = cast<func::FuncOp>(argument.getOwner()->getParentOp());
     unsigned number = argument.getArgNumber();
@@ -128,7 +128,7 @@ std::optional<Stored> Specializer::storedAs(Value value) const {
 }
 
 /// Calls with equal keys may share a function.
-Attribute Specializer::keyOf(func::CallOp call) const {
+Attribute Specializer::keyOf(func::CallOp call) {
   MLIRContext *context = module.getContext();
   SmallVector<Attribute> key;
   for (Value operand : call.getOperands()) {
@@ -153,8 +153,9 @@ void Specializer::noteCalls(func::FuncOp function) {
 }
 
 void Specializer::markArguments(func::FuncOp function, ArrayRef<func::CallOp> calls) {
+  func::CallOp first = calls.front();
   for (unsigned i = 0; i < function.getNumArguments(); ++i) {
-    std::optional<Stored> stored = storedAs(calls.front().getOperand(i));
+    std::optional<Stored> stored = storedAs(first.getOperand(i));
     if (!stored)
       continue;
     for (func::CallOp call : calls.drop_front())
