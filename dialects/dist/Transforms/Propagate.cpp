@@ -1,6 +1,7 @@
 //===- Propagate.cpp - the axes that cut the factors of every op ----------===//
 #include "dialects/dist/Transforms/Passes.h"
 #include "dialects/dist/Transforms/ReshardCost.h"
+#include "dialects/dist/Transforms/SavedValues.h"
 #include "dialects/dist/Transforms/Spread.h"
 
 namespace minigptc::dist {
@@ -243,6 +244,7 @@ struct DistPropagate : dist::impl::DistPropagateBase<DistPropagate> {
     for (unsigned axis = 0; axis < table->getNumAxes(); ++axis)
       AxisPropagation(*table, axis, annotations).run();
     settlePartial(*table);
+    handOverAsRead(*table);
     write(*table, mesh);
   }
 

@@ -20,14 +20,30 @@ static std::string describeUser(OpOperand &use) {
   return ("'" + user->getName().stripDialect() + "'").str();
 }
 
+/// The annotation of the first decision about an op.
+static StringRef annotationOf(Operation *op) {
+  auto origins = op ? op->getAttrOfType<ArrayAttr>(attr::kOrigins) : ArrayAttr();
+  return origins && !origins.empty() ? cast<OriginAttr>(origins[0]).getAnnotation() : StringRef();
+}
+
+/// The op that makes a value, through calls and ops that hand on what they get.
+static Operation *makerOf(Value value) {
+  while (Operation *op = value.getDefiningOp()) {
+    if (auto call = dyn_cast<func::CallOp>(op)) {
+      auto callee = SymbolTable::lookupNearestSymbolFrom<func::FuncOp>(op, call.getCalleeAttr());
+      value = callee.front().getTerminator()->getOperand(cast<OpResult>(value).getResultNumber());
+    } else if (annotationOf(op).empty() && op->getNumOperands()) {
+      value = op->getOperand(0);
+    } else {
+      return op;
+    }
+  }
+  return nullptr;
+}
+
 static std::string describeMaker(Value value) {
-  if (auto argument = dyn_cast<BlockArgument>(value))
-    return describe(cast<func::FuncOp>(argument.getOwner()->getParentOp()),
-                    argument.getArgNumber(), false);
-  Operation *op = value.getDefiningOp();
-  if (auto call = dyn_cast<func::CallOp>(op))
-    return ("'" + call.getCallee() + "'").str();
-  return ("'" + op->getName().stripDialect() + "'").str();
+  Operation *op = makerOf(value);
+  return op ? ("'" + op->getName().stripDialect() + "'").str() : "an argument";
 }
 
 /// What happens along the first axis that changes, gathers and sums before slices.
@@ -49,27 +65,6 @@ static std::string describeChange(OpOperand &use, const Sharding &from, const Sh
       slice = user + " computes its part along " + name;
   }
   return slice.empty() ? user + " needs the parts in another order" : slice;
-}
-
-/// The annotation of the first decision about an op.
-static StringRef annotationOf(Operation *op) {
-  auto origins = op ? op->getAttrOfType<ArrayAttr>(attr::kOrigins) : ArrayAttr();
-  return origins && !origins.empty() ? cast<OriginAttr>(origins[0]).getAnnotation() : StringRef();
-}
-
-/// The op that makes a value, through calls and ops that hand on what they get.
-static Operation *makerOf(Value value) {
-  while (Operation *op = value.getDefiningOp()) {
-    if (auto call = dyn_cast<func::CallOp>(op)) {
-      auto callee = SymbolTable::lookupNearestSymbolFrom<func::FuncOp>(op, call.getCalleeAttr());
-      value = callee.front().getTerminator()->getOperand(cast<OpResult>(value).getResultNumber());
-    } else if (annotationOf(op).empty() && op->getNumOperands()) {
-      value = op->getOperand(0);
-    } else {
-      return op;
-    }
-  }
-  return nullptr;
 }
 
 OriginAttr dist::reasonOf(OpOperand &use, const Sharding &from, const Sharding &to, MeshOp mesh) {
