@@ -1,6 +1,7 @@
 //===- InsertReshards.cpp - a reshard wherever value and use differ -------===//
 #include "dialects/dist/Transforms/Passes.h"
 #include "dialects/dist/Transforms/ReshardReason.h"
+#include "dialects/dist/Transforms/WantedShardings.h"
 
 namespace minigptc::dist {
 #define GEN_PASS_DEF_DISTINSERTRESHARDS
@@ -16,8 +17,8 @@ namespace {
 /// The reshards of one function.
 class FunctionReshards {
 public:
-  FunctionReshards(func::FuncOp function, MeshOp mesh, SymbolTable &symbols)
-      : function(function), mesh(mesh), symbols(symbols) {}
+  FunctionReshards(func::FuncOp function, MeshOp mesh, const WantedShardings &shardings)
+      : function(function), mesh(mesh), shardings(shardings) {}
 
   void run() {
     for (Operation &op : llvm::make_early_inc_range(function.front())) {
@@ -27,8 +28,7 @@ public:
         constraint.erase();
         continue;
       }
-      SmallVector<std::optional<Sharding>> wanted = wantedOperands(&op);
-      for (auto [operand, sharding] : llvm::zip_equal(op.getOpOperands(), wanted))
+      for (auto [operand, sharding] : llvm::zip_equal(op.getOpOperands(), shardings.of(&op)))
         if (sharding)
           operand.set(reshard(operand, *sharding));
     }
@@ -38,53 +38,15 @@ private:
   Sharding wantedBy(ConstraintOp constraint) {
     return Sharding::fromAttr(constraint.getSharding(), mesh.getMesh());
   }
-  SmallVector<std::optional<Sharding>> wantedOperands(Operation *op);
   Value reshard(OpOperand &use, const Sharding &wanted);
 
   func::FuncOp function;
   MeshOp mesh;
-  SymbolTable &symbols;
+  const WantedShardings &shardings;
   llvm::DenseMap<std::pair<Value, Attribute>, Value> made;
 };
 
 } // namespace
-
-static std::optional<Sharding> fromAttr(Attribute attribute, MeshAttr mesh) {
-  if (auto sharding = dyn_cast_or_null<ShardingAttr>(attribute))
-    return Sharding::fromAttr(sharding, mesh);
-  return std::nullopt;
-}
-
-/// As the op's factors say, with the sums that it carries on; of a call or a return what
-/// the function says.
-SmallVector<std::optional<Sharding>> FunctionReshards::wantedOperands(Operation *op) {
-  SmallVector<std::optional<Sharding>> wanted(op->getNumOperands());
-  func::FuncOp callee;
-  if (auto call = dyn_cast<func::CallOp>(op))
-    callee = symbols.lookup<func::FuncOp>(call.getCallee());
-  for (unsigned i = 0; i < wanted.size(); ++i) {
-    if (callee)
-      wanted[i] = fromAttr(callee.getArgAttr(i, attr::kSharding), mesh.getMesh());
-    else if (isa<func::ReturnOp>(op))
-      wanted[i] = fromAttr(function.getResultAttr(i, attr::kSharding), mesh.getMesh());
-  }
-  if (callee || isa<func::ReturnOp>(op) || op->getNumResults() == 0)
-    return wanted;
-  auto ruled = dyn_cast<graph::ShardingRuleOp>(op);
-  graph::ShardingRule rule =
-      ruled ? ruled.getShardingRule() : graph::ShardingRule::replicated(op);
-  SmallVector<Axes> factorAxes = getFactorAxes(op, rule, mesh.getMesh());
-  Axes carried;
-  for (unsigned axis : Sharding::of(op->getResult(0), mesh.getMesh())->partial)
-    if (!llvm::is_contained(resultSharding(rule, 0, factorAxes).partial, axis))
-      carried.push_back(axis);
-  for (unsigned i = 0; i < wanted.size(); ++i) {
-    wanted[i] = operandSharding(rule, i, factorAxes);
-    if (rule.linear.empty() || rule.linear[i])
-      llvm::append_range(wanted[i]->partial, carried);
-  }
-  return wanted;
-}
 
 Value FunctionReshards::reshard(OpOperand &use, const Sharding &wanted) {
   Value value = use.get();
@@ -107,10 +69,10 @@ struct DistInsertReshards : dist::impl::DistInsertReshardsBase<DistInsertReshard
     MeshOp mesh = findMesh(getOperation());
     if (!mesh)
       return;
-    SymbolTable symbols(getOperation());
+    WantedShardings shardings(getOperation(), mesh.getMesh());
     for (auto function : getOperation().getOps<func::FuncOp>())
       if (!function.isExternal() && !function->hasAttr(graph::attr::kHost))
-        FunctionReshards(function, mesh, symbols).run();
+        FunctionReshards(function, mesh, shardings).run();
   }
 };
 } // namespace

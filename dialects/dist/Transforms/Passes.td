@@ -118,4 +118,22 @@ def DistInsertReshards : Pass<"dist-insert-reshards", "::mlir::ModuleOp"> {
   }];
 }
 
+def DistCheck : Pass<"dist-check", "::mlir::ModuleOp"> {
+  let summary = "refuses shardings that would compute something else";
+  let description = [{
+    A reduction that is left out or made twice gives wrong gradients and no error. Before
+    the partitioner believes what a module of stage `shard` says, every value must have a
+    sharding, every op must get its operands as its factors say, and a partial value may
+    only go where its sum may be delayed. Nothing is changed.
+
+    ```mlir
+    %y = graph.exponential %x {dist.shardings = [partial sum over "data"]} : tensor<4xf32>
+    ```
+    becomes
+    ```mlir
+    error: 'graph.exponential' op is not linear, but gives part of a sum over 'data'
+    ```
+  }];
+}
+
 #endif // MINIGPTC_DIST_PASSES_TD

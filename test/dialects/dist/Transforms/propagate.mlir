@@ -1,4 +1,4 @@
-// RUN: minigptc-opt %s --dist-propagate -split-input-file | FileCheck %s
+// RUN: minigptc-opt %s --dist-specialize --dist-propagate -split-input-file | FileCheck %s
 
 // An input is cut along its rows: so is all that has these rows, through a call; what is
 // summed over them is left partial by the private function, but not by the entry.
@@ -71,4 +71,29 @@ dist.mesh @mesh = <["data"=4]>
 func.func @uneven(%x: tensor<8xf32> {dist.sharding = #dist.sharding<@mesh, [{"data"} ]>}) -> tensor<2x4xf32> {
   %0 = graph.reshape %x : (tensor<8xf32>) -> tensor<2x4xf32>
   return %0 : tensor<2x4xf32>
+}
+
+// -----
+
+// What two products gather in the forward function is handed to the backward function as
+// gathered, and not gathered there again.
+// CHECK-LABEL: func.func private @forward
+// CHECK-SAME: -> (tensor<8x4xf32> {dist.sharding = #dist.sharding<@mesh, [{}, {}]>}, tensor<8x6xf32>
+// CHECK-LABEL: func.func private @backward
+// CHECK-SAME: tensor<8x4xf32> {dist.sharding = #dist.sharding<@mesh, [{}, {}]>}
+dist.mesh @mesh = <["tensor"=2]>
+func.func private @forward(%x: tensor<8x4xf32>, %w: tensor<4x6xf32>) -> (tensor<8x4xf32>, tensor<8x6xf32>) {
+  %0 = dist.constraint %x <@mesh, [{"tensor"}, {} ]> : tensor<8x4xf32>
+  %1 = graph.relu %0 : tensor<8x4xf32>
+  %2 = graph.dot_general %1, %w, batching_dims = [] x [], contracting_dims = [1] x [0] : (tensor<8x4xf32>, tensor<4x6xf32>) -> tensor<8x6xf32>
+  return %1, %2 : tensor<8x4xf32>, tensor<8x6xf32>
+}
+func.func private @backward(%s: tensor<8x4xf32>, %g: tensor<8x6xf32>) -> tensor<4x6xf32> {
+  %0 = graph.dot_general %s, %g, batching_dims = [] x [], contracting_dims = [0] x [0] : (tensor<8x4xf32>, tensor<8x6xf32>) -> tensor<4x6xf32>
+  return %0 : tensor<4x6xf32>
+}
+func.func @step(%x: tensor<8x4xf32>, %w: tensor<4x6xf32> {dist.sharding = #dist.sharding<@mesh, [{}, {"tensor"} ]>, dist.stored = "w"}) -> tensor<4x6xf32> {
+  %0:2 = call @forward(%x, %w) : (tensor<8x4xf32>, tensor<4x6xf32>) -> (tensor<8x4xf32>, tensor<8x6xf32>)
+  %1 = call @backward(%0#0, %0#1) : (tensor<8x4xf32>, tensor<8x6xf32>) -> tensor<4x6xf32>
+  return %1 : tensor<4x6xf32>
 }

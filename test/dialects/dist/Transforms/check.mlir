@@ -1,0 +1,83 @@
+// RUN: minigptc-opt %s --dist-check -split-input-file -verify-diagnostics
+
+dist.mesh @mesh = <["data"=2]>
+// expected-error @below {{argument 0 has no dist.sharding}}
+func.func @unknown(%x: tensor<4xf32>) {
+  return
+}
+
+// -----
+
+dist.mesh @mesh = <["data"=2]>
+// expected-error @below {{result 0 is part of a sum; only results of private functions may be}}
+func.func @partial_entry(%x: tensor<f32> {dist.sharding = #dist.sharding<@mesh, []>}) -> (tensor<f32> {dist.sharding = #dist.sharding<@mesh, [], partial = sum ["data"]>}) {
+  return %x : tensor<f32>
+}
+
+// -----
+
+// A sum that is taken for the whole.
+dist.mesh @mesh = <["data"=2]>
+func.func @missing_sum(%x: tensor<4xf32> {dist.sharding = #dist.sharding<@mesh, [{"data"} ]>}) -> (tensor<f32> {dist.sharding = #dist.sharding<@mesh, []>}) {
+  // expected-note @below {{the value is made here}}
+  %0 = graph.reduce sum, %x, dims = [0] {dist.factors = [["data"]], dist.shardings = [#dist.sharding<@mesh, [], partial = sum ["data"]>]} : (tensor<4xf32>) -> tensor<f32>
+  // expected-error @below {{operand 0 is [] partial sum over 'data', but is needed as []}}
+  %1 = graph.exponential %0 {dist.shardings = [#dist.sharding<@mesh, []>]} : tensor<f32>
+  return %1 : tensor<f32>
+}
+
+// -----
+
+dist.mesh @mesh = <["data"=2]>
+func.func @not_linear(%x: tensor<4xf32> {dist.sharding = #dist.sharding<@mesh, [{"data"} ]>}) -> (tensor<f32> {dist.sharding = #dist.sharding<@mesh, []>}) {
+  %0 = graph.reduce sum, %x, dims = [0] {dist.factors = [["data"]], dist.shardings = [#dist.sharding<@mesh, [], partial = sum ["data"]>]} : (tensor<4xf32>) -> tensor<f32>
+  // expected-error @below {{is not linear, but gives part of a sum over 'data'}}
+  %1 = graph.exponential %0 {dist.shardings = [#dist.sharding<@mesh, [], partial = sum ["data"]>]} : tensor<f32>
+  %2 = dist.reshard %1 to <@mesh, []> : tensor<f32>
+  return %2 : tensor<f32>
+}
+
+// -----
+
+// Partial times partial.
+dist.mesh @mesh = <["data"=2]>
+func.func @product(%x: tensor<4xf32> {dist.sharding = #dist.sharding<@mesh, [{"data"} ]>}) -> (tensor<f32> {dist.sharding = #dist.sharding<@mesh, []>}) {
+  %0 = graph.reduce sum, %x, dims = [0] {dist.factors = [["data"]], dist.shardings = [#dist.sharding<@mesh, [], partial = sum ["data"]>]} : (tensor<4xf32>) -> tensor<f32>
+  // expected-error @below {{gives part of a sum over 'data', which 2 of its operands are; it is linear in one alone}}
+  %1 = graph.multiply %0, %0 {dist.shardings = [#dist.sharding<@mesh, [], partial = sum ["data"]>]} : tensor<f32>
+  %2 = dist.reshard %1 to <@mesh, []> : tensor<f32>
+  return %2 : tensor<f32>
+}
+
+// -----
+
+// Partial plus whole.
+dist.mesh @mesh = <["data"=2]>
+// expected-note @below {{the value is made here}}
+func.func @sum(%x: tensor<4xf32> {dist.sharding = #dist.sharding<@mesh, [{"data"} ]>}, %y: tensor<f32> {dist.sharding = #dist.sharding<@mesh, []>}) -> (tensor<f32> {dist.sharding = #dist.sharding<@mesh, []>}) {
+  %0 = graph.reduce sum, %x, dims = [0] {dist.factors = [["data"]], dist.shardings = [#dist.sharding<@mesh, [], partial = sum ["data"]>]} : (tensor<4xf32>) -> tensor<f32>
+  // expected-error @below {{operand 1 is [], but is needed as [] partial sum over 'data'}}
+  %1 = graph.add %0, %y {dist.shardings = [#dist.sharding<@mesh, [], partial = sum ["data"]>]} : tensor<f32>
+  %2 = dist.reshard %1 to <@mesh, []> : tensor<f32>
+  return %2 : tensor<f32>
+}
+
+// -----
+
+// The sum of a cut product is not said to be partial.
+dist.mesh @mesh = <["data"=2]>
+func.func @forgotten(%x: tensor<4xf32> {dist.sharding = #dist.sharding<@mesh, [{"data"} ]>}) -> (tensor<f32> {dist.sharding = #dist.sharding<@mesh, []>}) {
+  // expected-error @below {{result 0 is [], but by the op's factors [] partial sum over 'data'}}
+  %0 = graph.reduce sum, %x, dims = [0] {dist.factors = [["data"]], dist.shardings = [#dist.sharding<@mesh, []>]} : (tensor<4xf32>) -> tensor<f32>
+  return %0 : tensor<f32>
+}
+
+// -----
+
+dist.mesh @mesh = <["data"=2]>
+func.func @nothing_to_sum(%x: tensor<f32> {dist.sharding = #dist.sharding<@mesh, []>}) -> (tensor<f32> {dist.sharding = #dist.sharding<@mesh, []>}) {
+  // expected-error @below {{nothing makes a value part of a sum over 'data'}}
+  %0 = dist.reshard %x to <@mesh, [], partial = sum ["data"]> {dist.shardings = [#dist.sharding<@mesh, [], partial = sum ["data"]>]} : tensor<f32>
+  %1 = dist.reshard %0 to <@mesh, []> : tensor<f32>
+  return %1 : tensor<f32>
+}
