@@ -97,6 +97,8 @@ def DistPropagate : Pass<"dist-propagate", "::mlir::ModuleOp"> {
         dist.shardings = [#dist.sharding<@mesh, [{"data"}, {} ]>]} : …
     ```
   }];
+  let options = [Option<"explain", "explain", "bool", /*default=*/"false",
+                        "a remark per op: the shardings of its results, and why">];
 }
 
 def DistInsertReshards : Pass<"dist-insert-reshards", "::mlir::ModuleOp"> {

@@ -246,6 +246,27 @@ struct DistPropagate : dist::impl::DistPropagateBase<DistPropagate> {
     settlePartial(*table);
     handOverAsRead(*table);
     write(*table, mesh);
+    if (explain)
+      explainOps(*table);
+  }
+
+  /// Says of every op what it gives and why.
+  static void explainOps(ShardingTable &table) {
+    MeshAttr mesh = table.getMesh();
+    for (OpEntry &entry : table.getOps()) {
+      InFlightDiagnostic remark = entry.op->emitRemark();
+      for (unsigned i = 0; i < entry.op->getNumResults(); ++i)
+        remark << (i ? ", " : "") << toString(table.resultOf(entry, i), mesh);
+      for (unsigned axis = 0; axis < table.getNumAxes(); ++axis) {
+        StringRef name = mesh.getNames()[axis].getValue();
+        const Decision &decision = entry.decisions[axis];
+        if (llvm::is_contained(entry.carried, axis))
+          remark << "; the sum over '" << name << "' is made later";
+        else if (entry.factorOf[axis])
+          remark << "; '" << name << "': " << describe(decision.claimClass) << ", "
+                 << decision.annotation->text;
+      }
+    }
   }
 
   void write(ShardingTable &table, MeshOp mesh) {
@@ -283,28 +304,11 @@ struct DistPropagate : dist::impl::DistPropagateBase<DistPropagate> {
       if (axes.empty())
         continue;
       const Annotation *annotation = entry.decisions[axes.front()].annotation;
-      origins.push_back(OriginAttr::get(entry.op->getContext(), reason(entry, axes.front()),
+      origins.push_back(OriginAttr::get(entry.op->getContext(),
+                                        describe(entry.decisions[axes.front()].claimClass),
                                         annotation ? annotation->text : "", "", ""));
     }
     entry.op->setAttr(attr::kOrigins, ArrayAttr::get(entry.op->getContext(), origins));
-  }
-
-  static StringRef reason(const OpEntry &entry, unsigned axis) {
-    switch (entry.decisions[axis].claimClass) {
-    case ClaimClass::follower:
-      return "a copy of a parameter is cut as it is stored";
-    case ClaimClass::input:
-      return "an input is cut";
-    case ClaimClass::parameter:
-      return "a product with a parameter is cut as that is stored";
-    case ClaimClass::constraint:
-      return "a value is pinned";
-    case ClaimClass::state:
-      return "the update follows how state is stored";
-    case ClaimClass::storage:
-      return "a parameter is stored so, and this moves least";
-    }
-    llvm_unreachable("all classes are listed");
   }
 
   /// Scalars of the host are the same for all devices.

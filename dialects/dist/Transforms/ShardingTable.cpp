@@ -11,6 +11,29 @@ using namespace minigptc::dist;
 // Names
 //===----------------------------------------------------------------------===//
 
+StringRef dist::describe(ClaimClass claimClass) {
+  switch (claimClass) {
+  case ClaimClass::follower:
+    return "a copy of a parameter is cut as it is stored";
+  case ClaimClass::input:
+    return "an input is cut";
+  case ClaimClass::parameter:
+    return "a product with a parameter is cut as that is stored";
+  case ClaimClass::constraint:
+    return "a value is pinned";
+  case ClaimClass::state:
+    return "the update follows how state is stored";
+  case ClaimClass::storage:
+    return "a parameter is stored so, and this moves least";
+  }
+  llvm_unreachable("all classes are listed");
+}
+
+std::string dist::shortName(StringRef path) {
+  auto [before, after] = path.split("params.");
+  return (after.empty() ? before : after).str();
+}
+
 std::string dist::describe(func::FuncOp function, unsigned number, bool isResult) {
   auto stored =
       isResult ? StringAttr() : function.getArgAttrOfType<StringAttr>(number, attr::kStored);
@@ -19,7 +42,7 @@ std::string dist::describe(func::FuncOp function, unsigned number, bool isResult
   auto name = isResult ? function.getResultAttrOfType<StringAttr>(number, graph::attr::kName)
                        : function.getArgAttrOfType<StringAttr>(number, graph::attr::kName);
   if (name)
-    return "'" + name.str() + "'";
+    return "'" + shortName(name) + "'";
   return ((isResult ? "result " : "argument ") + Twine(number) + " of '" + function.getSymName() +
           "'")
       .str();

@@ -25,6 +25,9 @@ namespace minigptc::dist {
 /// Who may decide, strongest first; see docs/design/sharding.md.
 enum class ClaimClass : uint8_t { follower, input, parameter, constraint, state, storage };
 
+/// A clause for people: "an input is cut".
+llvm::StringRef describe(ClaimClass claimClass);
+
 /// The annotation from which a decision came.
 struct Annotation {
   std::string text;    ///< "'batch.x' P('data', None)"
@@ -122,6 +125,8 @@ private:
   llvm::DenseMap<mlir::Operation *, FunctionEntry *> functionOf;
 };
 
+/// "state.params.layers.0.w" is "layers.0.w".
+std::string shortName(llvm::StringRef path);
 /// What an argument or result is called: by its name, or its number.
 std::string describe(mlir::func::FuncOp function, unsigned number, bool isResult);
 /// Whether an argument holds a parameter, a moment, or whatever else is kept between runs:

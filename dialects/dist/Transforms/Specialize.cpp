@@ -21,12 +21,6 @@ struct Stored {
   std::string name;
 };
 
-/// "state.params.layers.0.w" is 'layers.0.w'.
-std::string shortName(StringRef path) {
-  auto [before, after] = path.split("params.");
-  return (after.empty() ? before : after).str();
-}
-
 /// "layers.0.w" and "layers.1.w" are both 'layers.*.w'.
 std::string commonName(StringRef a, StringRef b) {
   SmallVector<StringRef> left(llvm::split(a, '.')), right(llvm::split(b, '.'));

@@ -158,12 +158,28 @@ bool Spread::wins(const Claim &claim, OpEntry &entry) {
   return false;
 }
 
+/// Says once for an annotation that an axis does not divide what it would cut.
+void Spread::noteUneven(const Claim &claim, OpEntry &entry) {
+  MeshAttr mesh = table.getMesh();
+  const graph::Factor &factor = entry.rule.factors[claim.where];
+  int64_t parts = mesh.getSize(entry.factorAxes[claim.where]) * mesh.getSizes()[axis];
+  if (entry.isDecided(axis) || factor.kind == FactorKind::replicated || factor.size % parts == 0 ||
+      !indivisible.insert(claim.annotation).second)
+    return;
+  entry.op->emitRemark() << "'" << mesh.getNames()[axis].getValue() << "' would cut " << factor.size
+                         << " elements into " << parts
+                         << " parts, which is uneven: every device has all of them; "
+                         << claim.annotation->text << " led here";
+}
+
 void Spread::grant(const Claim &claim, OpEntry &entry) {
   unsigned factor = claim.where;
-  if (entry.factorOf[axis] ? !wins(claim, entry)
-                           : entry.isDecided(axis) ||
-                                 !canCut(entry, factor, axis, claim.annotation->uneven, table.getMesh()))
-    return;
+  bool granted = entry.factorOf[axis]
+                     ? wins(claim, entry)
+                     : !entry.isDecided(axis) && canCut(entry, factor, axis,
+                                                        claim.annotation->uneven, table.getMesh());
+  if (!granted)
+    return noteUneven(claim, entry);
   entry.cut(factor, axis, {claimClass, claim.annotation});
   const graph::ShardingRule &rule = entry.rule;
   for (auto [number, tensor] : llvm::enumerate(rule.results)) {

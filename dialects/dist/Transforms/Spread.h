@@ -61,6 +61,7 @@ private:
                  const Annotation &annotation);
   void grant(const Claim &claim, OpEntry &entry);
   void grant(const Claim &claim, Slot &slot);
+  void noteUneven(const Claim &claim, OpEntry &entry);
   bool wins(const Claim &claim, OpEntry &entry);
   bool isPartial(mlir::Value value) const;
   void notePartial(mlir::Value value);
@@ -73,6 +74,7 @@ private:
   std::priority_queue<Claim> queue;
   llvm::DenseSet<mlir::Value> scattered;  ///< partial values that some use wants cut
   llvm::DenseSet<OpEntry *> reconsidered; ///< ops that have changed their mind
+  llvm::DenseSet<const Annotation *> indivisible; ///< about which there was a remark
 };
 
 /// What the operands of an op, and the sum of a partial result, cost on their way if an axis
