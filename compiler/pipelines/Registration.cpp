@@ -8,6 +8,7 @@
 #include "compiler/target/cpu/HostPrograms.h"
 #include "compiler/target/cpu/WholeKernels.h"
 #include "dialects/dist/IR/Dist.h"
+#include "dialects/dist/Transforms/PartitionModels.h"
 #include "dialects/dist/Transforms/Passes.h"
 #include "dialects/exec/IR/Exec.h"
 #include "dialects/graph/IR/Graph.h"
@@ -18,6 +19,7 @@ void minigptc::registerAllDialects(mlir::DialectRegistry &registry) {
   registry.insert<graph::GraphDialect, dist::DistDialect, exec::ExecDialect,
                   mlir::func::FuncDialect, mlir::memref::MemRefDialect>();
   interpreter::registerEvaluableModels(registry);
+  dist::registerPartitionModels(registry);
   graph::registerKernelModels(registry);
   cpu::registerHostModels(registry);
   cpu::registerWholeKernelModels(registry);

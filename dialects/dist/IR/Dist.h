@@ -30,6 +30,8 @@ inline constexpr llvm::StringLiteral kShardings = "dist.shardings";
 inline constexpr llvm::StringLiteral kFactors = "dist.factors";
 /// Op with kFactors (one per cut factor), reshard (one), collective (one per operand): OriginAttr.
 inline constexpr llvm::StringLiteral kOrigins = "dist.origins";
+/// Argument or result of an entry, from stage `spmd` on: a TypeAttr, the whole tensor's type.
+inline constexpr llvm::StringLiteral kGlobalType = "dist.global_type";
 } // namespace attr
 
 /// The module's mesh, or null. A program has one.

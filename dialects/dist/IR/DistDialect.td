@@ -22,6 +22,7 @@ def Dist_Dialect : Dialect {
     | `dist.shardings` | an op | the shardings of its results |
     | `dist.factors` | an op | per factor of its rule, the axes that cut it |
     | `dist.origins` | an op with `dist.factors`, a reshard, a collective | whence that came |
+    | `dist.global_type` | from stage `spmd` on, argument or result of an entry | the whole tensor's type |
 
     In stages `trace` to `step` they are annotations, of arguments and results of entry
     functions only. From stage `shard` on every value has one, and a use that needs

@@ -23,6 +23,13 @@ Axes dist::toAxes(ArrayAttr names, MeshAttr mesh) {
   return axes;
 }
 
+Axes dist::longAxes(ArrayRef<unsigned> axes, MeshAttr mesh) {
+  Axes result;
+  llvm::copy_if(axes, std::back_inserter(result),
+                [&](unsigned axis) { return mesh.getSizes()[axis] > 1; });
+  return result;
+}
+
 Sharding Sharding::replicated(int64_t rank) {
   Sharding sharding;
   sharding.dims.resize(rank);

@@ -51,6 +51,8 @@ std::string toString(const Sharding &sharding, MeshAttr mesh);
 /// The axis names of `axes`, and back. `toAxes` asserts that the mesh has them.
 mlir::ArrayAttr toAttr(llvm::ArrayRef<unsigned> axes, MeshAttr mesh);
 Axes toAxes(mlir::ArrayAttr names, MeshAttr mesh);
+/// Those of more than one device.
+Axes longAxes(llvm::ArrayRef<unsigned> axes, MeshAttr mesh);
 
 /// The shardings of an op's operand or result when the axes cut its factors so.
 Sharding operandSharding(const graph::ShardingRule &rule, unsigned operand,

@@ -138,4 +138,76 @@ def DistCheck : Pass<"dist-check", "::mlir::ModuleOp"> {
   }];
 }
 
+def DistPartition : Pass<"dist-partition", "::mlir::ModuleOp"> {
+  let summary = "the program of one device";
+  let description = [{
+    Gives every tensor the shape of one device's part, as its sharding says, and every
+    `dist.reshard` the cheapest path of collectives. An op whose factors are cut is the
+    op itself on parts; where that is not enough (`graph::PartitionableOp`) devices take
+    account of their offset (`iota`, `random_bits`), look up their part of a table, or
+    combine statistics. An op of which no part lies on one device (a reshape of uneven
+    parts) is computed whole, and cut.
+
+    Padding of uneven parts may hold anything, NaN too: where it is summed it is replaced
+    before.
+
+    Equal steps on one value are one. Arguments and results of functions keep
+    `dist.sharding`, those of entries the whole type as `dist.global_type`.
+
+    ```mlir
+    func.func @f(%x: tensor<8x4xf32> {dist.sharding = #dist.sharding<@mesh, [{"data"}, {} ]>}) -> … {
+      %0 = graph.reduce sum, %x, dims = [0] {dist.factors = [["data"], []], …} : (tensor<8x4xf32>) -> tensor<4xf32>
+      %1 = dist.reshard %0 to <@mesh, [{} ]> : tensor<4xf32>
+    ```
+    becomes, on 4 devices,
+    ```mlir
+    func.func @f(%x: tensor<2x4xf32>) -> … {
+      %0 = graph.reduce sum, %x, dims = [0] : (tensor<2x4xf32>) -> tensor<4xf32>
+      %1 = dist.all_reduce %0 over @mesh ["data"] combine = sum : (tensor<4xf32>) -> tensor<4xf32>
+    ```
+  }];
+  let dependentDialects = ["::minigptc::dist::DistDialect", "::minigptc::graph::GraphDialect"];
+}
+
+def DistBucket : Pass<"dist-bucket", "::mlir::ModuleOp"> {
+  let summary = "collectives of one kind that do not wait for each other become one";
+  let description = [{
+    In each block, collectives of one kind over the same axes become one with many
+    operands, if as many collectives (or calls of functions with some) come before them
+    on the longest way, or as many follow; but for gathers with such a call in between, for
+    what is gathered takes memory. What a bucket needs is moved before it; else
+    ops keep their order. Ops without a use are erased, and an all-reduce whose only use
+    cuts its result is a reduce-scatter.
+
+    ```mlir
+    %a = dist.all_reduce %x over @mesh ["data"] combine = sum : (tensor<4xf32>) -> tensor<4xf32>
+    %b = dist.all_reduce %y over @mesh ["data"] combine = sum : (tensor<2xf32>) -> tensor<2xf32>
+    ```
+    becomes
+    ```mlir
+    %a, %b = dist.all_reduce %x, %y over @mesh ["data"] combine = sum
+        : (tensor<4xf32>, tensor<2xf32>) -> (tensor<4xf32>, tensor<2xf32>)
+    ```
+  }];
+  let options = [Option<"bucketBytes", "bucket-bytes", "int64_t", /*default=*/"0",
+                        "bytes of a bucket's operands, unless one alone has more; 0: no limit">];
+  let dependentDialects = ["::minigptc::dist::DistDialect"];
+}
+
+def DistStrip : Pass<"dist-strip", "::mlir::ModuleOp"> {
+  let summary = "removes what tells equal local programs apart";
+  let description = [{
+    Removes shardings and factors of ops and of private functions, which no later stage
+    reads. Collectives keep their origins, entry functions their shardings.
+
+    ```mlir
+    func.func private @f(%x: tensor<2xf32> {dist.sharding = #dist.sharding<@mesh, [{"data"} ]>}) -> …
+    ```
+    becomes
+    ```mlir
+    func.func private @f(%x: tensor<2xf32>) -> …
+    ```
+  }];
+}
+
 #endif // MINIGPTC_DIST_PASSES_TD

@@ -217,6 +217,60 @@ def Graph_LinearCrossEntropyOp : Graph_PureOp<"linear_cross_entropy",
   let fusionKind = "opaque";
 }
 
+/// A head of which a device has some classes.
+class Graph_HeadPartOp<string mnemonic, dag operands, dag outputs, Trait cost = CostOp>
+    : Graph_PureOp<mnemonic, [Graph_Decomposable, Graph_Infer], cost> {
+  let arguments = operands;
+  let results = outputs;
+  let fusionKind = "opaque";
+}
+
+def Graph_LinearLogSumExpOp : Graph_HeadPartOp<"linear_log_sum_exp",
+    (ins Graph_FloatTensor:$hidden, Graph_FloatTensor:$weight, Graph_IndexTensor:$targets,
+         Optional<Graph_FloatTensor>:$bias, UnitAttr:$transposed),
+    (outs Graph_FloatTensor:$logSumExp, Graph_FloatTensor:$targetLogit),
+    DeclareOpInterfaceMethods<CostOp, ["getMatmulFlops"]>> {
+  let summary = "log Σ e^logit of a linear head, and the target's logit";
+  let description = [{
+    Per position of hidden·weight + bias, as in `linear_cross_entropy`; the target's logit
+    is 0 where the target is none of the classes. Both are f32 (f64 for f64). Devices
+    that have parts of the classes find so what all classes' is, without the logits:
+    the op of stage `spmd`, walked in row chunks.
+
+    ```mlir
+    %lse, %logit = graph.linear_log_sum_exp %h, %w, %targets
+        : (tensor<2x3x4xf32>, tensor<4x10xf32>, tensor<2x3xi32>) -> (tensor<2x3xf32>, tensor<2x3xf32>)
+    ```
+  }];
+  let assemblyFormat = [{
+    $hidden `,` $weight `,` $targets (`bias` $bias^)? (`transposed` $transposed^)?
+    attr-dict `:` functional-type(operands, results)
+  }];
+}
+
+def Graph_LinearCrossEntropyGradOp : Graph_HeadPartOp<"linear_cross_entropy_grad",
+    (ins Graph_FloatTensor:$hidden, Graph_FloatTensor:$weight, Graph_IndexTensor:$targets,
+         Graph_FloatTensor:$logSumExp, Optional<Graph_FloatTensor>:$bias,
+         OptionalAttr<I64Attr>:$ignoreIndex, UnitAttr:$transposed),
+    (outs Graph_FloatTensor:$hiddenGrad, Graph_FloatTensor:$weightGrad, Optional<Graph_FloatTensor>:$biasGrad)> {
+  let summary = "gradients of a summed cross-entropy, by some of its classes";
+  let description = [{
+    The gradients of `linear_cross_entropy` where `weight` and `bias` have a part of the
+    classes, and `logSumExp` [...] is that of all: a probability is e^(logit - logSumExp).
+    The gradient of hidden is this part's summand. A target that is none of the classes
+    is another part's.
+
+    ```mlir
+    %dh, %dw = graph.linear_cross_entropy_grad %h, %w, %targets, %lse ignore -100
+        : (tensor<2x3x4xf32>, tensor<4x10xf32>, tensor<2x3xi32>, tensor<2x3xf32>) -> (tensor<2x3x4xf32>, tensor<4x10xf32>)
+    ```
+  }];
+  let assemblyFormat = [{
+    $hidden `,` $weight `,` $targets `,` $logSumExp (`bias` $bias^)? (`ignore` $ignoreIndex^)?
+    (`transposed` $transposed^)? attr-dict `:` functional-type(operands, results)
+  }];
+}
+
 def Graph_DropoutOp : Graph_PureOp<"dropout", [Graph_Decomposable, Graph_Differentiable, Graph_Infer]> {
   let summary = "zeroes a share `rate` of the elements, scales the others by 1/(1 - rate)";
   let description = [{

@@ -16,7 +16,8 @@ HeadRows::HeadRows(GraphBuilder &b, const HeadOperands &operands) : b(b), operan
   if (operands.bias)
     product = b.add(product, b.broadcastLeading(operands.bias, shapeOf(product)));
   logits = b.convert(product, b.accumulatorType(product));
-  exponential = b.shiftedExponential(logits, 1);
+  if (!operands.logSumExp)
+    exponential = b.shiftedExponential(logits, 1);
 }
 
 Value HeadRows::isTarget() {
@@ -42,7 +43,15 @@ Value HeadRows::losses() {
   return zeroIgnored(b.subtract(b.make<LogOp>(exponential.sum), picked));
 }
 
-Value HeadRows::getProbabilities() { return b.normalize(exponential, 1); }
+Value HeadRows::logSumExp() { return b.add(b.make<LogOp>(exponential.sum), exponential.max); }
+
+Value HeadRows::targetLogit() { return b.sum(keepWhere(b, isTarget(), logits), 1); }
+
+Value HeadRows::getProbabilities() {
+  if (!operands.logSumExp)
+    return b.normalize(exponential, 1);
+  return b.exponential(b.subtract(logits, b.broadcastBack(operands.logSumExp, logits, 1)));
+}
 
 Value HeadRows::logitsGradient(double scale) {
   Value probabilities = getProbabilities();
@@ -76,14 +85,11 @@ Value HeadRows::weightGradient(Value gradient) {
 Value HeadRows::biasGradient(Value gradient) { return b.sum(gradient, 0); }
 
 //===----------------------------------------------------------------------===//
-// The op
+// The ops
 //===----------------------------------------------------------------------===//
 
-LogicalResult LinearCrossEntropyOp::inferReturnTypes(MLIRContext *,
-                                                     std::optional<Location> location,
-                                                     Adaptor adaptor,
-                                                     SmallVectorImpl<Type> &inferred) {
-  OpChecker check(location, getOperationName());
+/// Hidden, weight, targets and bias fit together.
+template <typename Adaptor> static LogicalResult checkHead(OpChecker &check, Adaptor adaptor) {
   Value hidden = adaptor.getHidden(), weight = adaptor.getWeight(), bias = adaptor.getBias();
   RankedTensorType type = tensorType(hidden), weightType = tensorType(weight);
   if (type.getRank() == 0)
@@ -110,10 +116,56 @@ LogicalResult LinearCrossEntropyOp::inferReturnTypes(MLIRContext *,
                                        "one per class of weight " + describe(weightType))) ||
                failed(check.checkSameElementType(hidden, "hidden", bias, "bias"))))
     return failure();
-  inferred.append(
-      {RankedTensorType::get({}, getAccumulatorType(type.getElementType())), type, weightType});
-  if (bias)
-    inferred.push_back(bias.getType());
+  return success();
+}
+
+/// The type of one number per position.
+static RankedTensorType rowsType(RankedTensorType hidden) {
+  return RankedTensorType::get(hidden.getShape().drop_back(),
+                               getAccumulatorType(hidden.getElementType()));
+}
+
+LogicalResult LinearCrossEntropyOp::inferReturnTypes(MLIRContext *,
+                                                     std::optional<Location> location,
+                                                     Adaptor adaptor,
+                                                     SmallVectorImpl<Type> &inferred) {
+  OpChecker check(location, getOperationName());
+  if (failed(checkHead(check, adaptor)))
+    return failure();
+  RankedTensorType type = tensorType(adaptor.getHidden());
+  inferred.append({RankedTensorType::get({}, getAccumulatorType(type.getElementType())), type,
+                   adaptor.getWeight().getType()});
+  if (adaptor.getBias())
+    inferred.push_back(adaptor.getBias().getType());
+  return success();
+}
+
+LogicalResult LinearLogSumExpOp::inferReturnTypes(MLIRContext *, std::optional<Location> location,
+                                                  Adaptor adaptor,
+                                                  SmallVectorImpl<Type> &inferred) {
+  OpChecker check(location, getOperationName());
+  if (failed(checkHead(check, adaptor)))
+    return failure();
+  inferred.append(2, rowsType(tensorType(adaptor.getHidden())));
+  return success();
+}
+
+LogicalResult LinearCrossEntropyGradOp::inferReturnTypes(MLIRContext *,
+                                                         std::optional<Location> location,
+                                                         Adaptor adaptor,
+                                                         SmallVectorImpl<Type> &inferred) {
+  OpChecker check(location, getOperationName());
+  if (failed(checkHead(check, adaptor)))
+    return failure();
+  RankedTensorType type = tensorType(adaptor.getHidden());
+  Value logSumExp = adaptor.getLogSumExp();
+  if (logSumExp.getType() != rowsType(type))
+    return check.error() << "logSumExp " << describe(logSumExp) << " must be "
+                         << describe(rowsType(type)) << ", one per position of hidden "
+                         << describe(type) << note(logSumExp, "logSumExp");
+  inferred.append({type, adaptor.getWeight().getType()});
+  if (adaptor.getBias())
+    inferred.push_back(adaptor.getBias().getType());
   return success();
 }
 
@@ -123,21 +175,50 @@ double LinearCrossEntropyOp::getMatmulFlops() {
          double(getTargets().getType().getNumElements());
 }
 
+double LinearLogSumExpOp::getMatmulFlops() {
+  return 2.0 * double(getWeight().getType().getNumElements()) *
+         double(getTargets().getType().getNumElements());
+}
+
 /// The operands with all rows in one dimension.
-static HeadOperands flatten(GraphBuilder &b, LinearCrossEntropyOp op) {
+template <typename Op> static HeadOperands flatten(GraphBuilder &b, Op op) {
   ArrayRef<int64_t> shape = shapeOf(op.getHidden());
   int64_t rows = tensorType(op.getTargets()).getNumElements();
   return {b.reshape(op.getHidden(), {rows, shape.back()}),
           op.getWeight(),
           op.getBias(),
           b.reshape(op.getTargets(), rows),
-          op.getIgnoreIndex(),
+          Value(),
+          std::nullopt,
           op.getTransposed()};
+}
+
+SmallVector<Value> LinearLogSumExpOp::decompose(OpBuilder &builder) {
+  GraphBuilder b(builder, getLoc());
+  HeadRows rows(b, flatten(b, *this));
+  ArrayRef<int64_t> shape = shapeOf(getTargets());
+  return {b.reshape(rows.logSumExp(), shape), b.reshape(rows.targetLogit(), shape)};
+}
+
+SmallVector<Value> LinearCrossEntropyGradOp::decompose(OpBuilder &builder) {
+  GraphBuilder b(builder, getLoc());
+  HeadOperands operands = flatten(b, *this);
+  operands.logSumExp = b.reshape(getLogSumExp(), shapeOf(operands.targets));
+  operands.ignoreIndex = getIgnoreIndex();
+  HeadRows rows(b, operands);
+  Value gradient = rows.logitsGradient(1);
+  SmallVector<Value> results{b.reshape(rows.hiddenGradient(gradient), shapeOf(getHidden())),
+                             b.convert(rows.weightGradient(gradient), elementType(getWeight()))};
+  if (getBias())
+    results.push_back(b.convert(rows.biasGradient(gradient), elementType(getBias())));
+  return results;
 }
 
 SmallVector<Value> LinearCrossEntropyOp::decompose(OpBuilder &builder) {
   GraphBuilder b(builder, getLoc());
-  HeadRows rows(b, flatten(b, *this));
+  HeadOperands operands = flatten(b, *this);
+  operands.ignoreIndex = getIgnoreIndex();
+  HeadRows rows(b, operands);
   Value gradient = rows.logitsGradient(1);
   SmallVector<Value> results{b.sum(rows.losses(), 0),
                              b.reshape(rows.hiddenGradient(gradient), shapeOf(getHidden())),
@@ -165,6 +246,7 @@ static void addSecondDerivative(GraphBuilder &b, LinearCrossEntropyOp op,
                                 ArrayRef<Value> cotangents, MutableArrayRef<Value> gradients) {
   Type wide = b.accumulatorType(op.getHidden());
   HeadOperands operands = flatten(b, op);
+  operands.ignoreIndex = op.getIgnoreIndex();
   for (Value *value : {&operands.hidden, &operands.weight, &operands.bias})
     if (*value)
       *value = b.convert(*value, wide);

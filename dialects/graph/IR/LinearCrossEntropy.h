@@ -1,9 +1,10 @@
 //===- LinearCrossEntropy.h - the rows of a head and its loss ---*- C++ -*-===//
 //
-// Emits, for some rows of a `graph.linear_cross_entropy`, losses and gradients. Used
-// by its decomposition for all rows, and by `--graph-chunk-losses` for a chunk.
+// Emits, for some rows of a `graph.linear_cross_entropy` (or of the two ops that share it
+// between devices), losses and gradients. Used by their decompositions for all rows, and
+// by `--graph-chunk-losses` for a chunk.
 //
-//   HeadRows rows(builder, {hidden, weight, bias, targets, ignore, transposed});
+//   HeadRows rows(builder, {hidden, weight, bias, targets, {}, ignore, transposed});
 //   Value losses = rows.losses();            // [n]
 //   Value gradient = rows.logitsGradient(s); // of the losses' sum, times s: [n, V]
 //   Value dHidden = rows.hiddenGradient(gradient);
@@ -16,9 +17,10 @@
 
 namespace minigptc::graph {
 
-/// hidden [n, d], weight [d, V] or [V, d] (transposed), bias [V] or null, targets [n].
+/// hidden [n, d], weight [d, V] or [V, d] (transposed), bias [V] or null, targets [n],
+/// logSumExp [n] of more classes than these, or null.
 struct HeadOperands {
-  mlir::Value hidden, weight, bias, targets;
+  mlir::Value hidden, weight, bias, targets, logSumExp;
   std::optional<uint64_t> ignoreIndex;
   bool transposed = false;
 };
@@ -29,6 +31,9 @@ public:
 
   /// Per row, in the accumulator type; 0 where the target is ignored.
   mlir::Value losses();
+  /// Per row, in the accumulator type: log Σ e^logit, and the target's logit or 0.
+  mlir::Value logSumExp();
+  mlir::Value targetLogit();
   /// d Σ losses / d logits · scale, in the accumulator type [n, V].
   mlir::Value logitsGradient(double scale);
 

@@ -4,6 +4,7 @@
 #include "dialects/graph/Transforms/Passes.h"
 
 #include "mlir/IR/Matchers.h"
+#include "llvm/ADT/TypeSwitch.h"
 
 #include <map>
 
@@ -60,26 +61,69 @@ std::optional<double> getFactor(Value gradient) {
   return factor;
 }
 
+/// Which results of an op have readers; null where there is none.
+struct HeadResults {
+  Value loss, logSumExp, targetLogit, hiddenGrad, weightGrad, biasGrad;
+
+  explicit HeadResults(LinearCrossEntropyOp op)
+      : loss(op.getLoss()), hiddenGrad(read(op.getHiddenGrad())),
+        weightGrad(read(op.getWeightGrad())), biasGrad(read(op.getBiasGrad())) {}
+  explicit HeadResults(LinearLogSumExpOp op)
+      : logSumExp(op.getLogSumExp()), targetLogit(op.getTargetLogit()) {}
+  explicit HeadResults(LinearCrossEntropyGradOp op)
+      : hiddenGrad(read(op.getHiddenGrad())), weightGrad(read(op.getWeightGrad())),
+        biasGrad(read(op.getBiasGrad())) {}
+
+  /// Those that are sums over rows, in a walk's order.
+  SmallVector<Value *> sums() { return {&weightGrad, &biasGrad}; }
+  /// Those of which every row has its own.
+  SmallVector<Value *> rows() { return {&loss, &logSumExp, &targetLogit, &hiddenGrad}; }
+  SmallVector<Value> gradients() const {
+    SmallVector<Value> result{hiddenGrad, weightGrad, biasGrad};
+    llvm::erase(result, Value());
+    return result;
+  }
+
+private:
+  static Value read(Value value) { return value && !value.use_empty() ? value : Value(); }
+};
+
+/// The operands of an op, as it has them.
+HeadOperands operandsOf(LinearCrossEntropyOp op) {
+  return {op.getHidden(), op.getWeight(),       op.getBias(),      op.getTargets(),
+          Value(),        op.getIgnoreIndex(), op.getTransposed()};
+}
+HeadOperands operandsOf(LinearLogSumExpOp op) {
+  return {op.getHidden(), op.getWeight(), op.getBias(),      op.getTargets(),
+          Value(),        std::nullopt,   op.getTransposed()};
+}
+HeadOperands operandsOf(LinearCrossEntropyGradOp op) {
+  return {op.getHidden(),    op.getWeight(),       op.getBias(),      op.getTargets(),
+          op.getLogSumExp(), op.getIgnoreIndex(), op.getTransposed()};
+}
+
 /// One op on its way into chunks.
 class Chunker {
 public:
   /// Makes the body of a scan, by a key of all that it depends on.
   using Bodies = std::map<std::string, func::FuncOp>;
 
-  Chunker(LinearCrossEntropyOp op, SymbolTable &symbols, Bodies &bodies)
+  template <typename Op>
+  Chunker(Op op, SymbolTable &symbols, Bodies &bodies)
       : op(op), symbols(symbols), bodies(bodies), builder(op), b(builder, op.getLoc()),
-        rows(tensorType(op.getTargets()).getNumElements()), width(shapeOf(op.getHidden()).back()),
-        wide(b.accumulatorType(op.getHidden())), wantsHidden(!op.getHiddenGrad().use_empty()),
-        wantsWeight(!op.getWeightGrad().use_empty()),
-        wantsBias(op.getBias() && !op.getBiasGrad().use_empty()) {}
+        operands(operandsOf(op)), results(op),
+        rows(tensorType(operands.targets).getNumElements()),
+        width(shapeOf(operands.hidden).back()), wide(b.accumulatorType(operands.hidden)) {}
 
   void run() {
     foldFactor();
-    int64_t classes = shapeOf(op.getWeight())[op.getTransposed() ? 0 : 1];
+    int64_t classes = shapeOf(operands.weight)[operands.transposed ? 0 : 1];
     int64_t bytes = classes * wide.getIntOrFloatBitWidth() / 8;
     int64_t chunk = chooseChunkRows(rows, bytes), count = chunk ? rows / chunk : 0;
-    hidden = b.reshape(op.getHidden(), {rows, width});
-    targets = b.reshape(op.getTargets(), rows);
+    operands.hidden = b.reshape(operands.hidden, {rows, width});
+    operands.targets = b.reshape(operands.targets, rows);
+    if (operands.logSumExp)
+      operands.logSumExp = b.reshape(operands.logSumExp, rows);
     if (count > 1)
       scan(chunk, count);
     int64_t done = count > 1 ? chunk * count : 0;
@@ -89,17 +133,14 @@ public:
   }
 
 private:
-  /// What some rows give.
+  /// What some rows give, in the order of `HeadResults`; those that have readers.
   struct Parts {
-    Value losses, hiddenGrad, weightGrad, biasGrad;
+    SmallVector<Value> sums, rows;
   };
 
   /// A constant cotangent goes into the logits' gradient, where it costs nothing.
   void foldFactor() {
-    SmallVector<Value> gradients;
-    for (Value gradient : op->getResults().drop_front())
-      if (!gradient.use_empty())
-        gradients.push_back(gradient);
+    SmallVector<Value> gradients = results.gradients();
     if (gradients.empty())
       return;
     std::optional<double> factor = getFactor(gradients.front());
@@ -113,49 +154,50 @@ private:
       }
   }
 
-  HeadOperands operandsOf(Value hidden, Value weight, Value bias, Value targets) {
-    return {hidden, weight, bias, targets, op.getIgnoreIndex(), op.getTransposed()};
-  }
-
   Parts emitRows(GraphBuilder &b, const HeadOperands &operands) {
     HeadRows rows(b, operands);
     Parts parts;
-    parts.losses = rows.losses();
-    if (!wantsHidden && !wantsWeight && !wantsBias)
+    if (results.loss)
+      parts.rows.push_back(rows.losses());
+    if (results.logSumExp)
+      parts.rows.append({rows.logSumExp(), rows.targetLogit()});
+    if (results.gradients().empty())
       return parts;
     Value gradient = rows.logitsGradient(scale);
-    if (wantsHidden)
-      parts.hiddenGrad = rows.hiddenGradient(gradient);
-    if (wantsWeight)
-      parts.weightGrad = rows.weightGradient(gradient);
-    if (wantsBias)
-      parts.biasGrad = rows.biasGradient(gradient);
+    if (results.hiddenGrad)
+      parts.rows.push_back(rows.hiddenGradient(gradient));
+    if (results.weightGrad)
+      parts.sums.push_back(rows.weightGradient(gradient));
+    if (results.biasGrad)
+      parts.sums.push_back(rows.biasGradient(gradient));
     return parts;
   }
 
-  /// @body(weight, bias; weight's and bias's gradient so far; hidden, targets)
-  ///   -> (weight's and bias's gradient; losses, hidden's gradient)
+  /// @body(weight, bias; sums so far; hidden, targets, logSumExp) -> (sums; rows)
   func::FuncOp makeBody(TypeRange types, unsigned numConstants, unsigned numCarried) {
-    auto function = func::FuncOp::create(op.getLoc(), "linear_cross_entropy_rows",
-                                         b.getBuilder().getFunctionType(types, {}));
+    auto function = func::FuncOp::create(op->getLoc(), "linear_cross_entropy_rows",
+                                         builder.getFunctionType(types, {}));
     function.setPrivate();
     Block *block = function.addEntryBlock();
     OpBuilder inside = OpBuilder::atBlockBegin(block);
-    GraphBuilder body(inside, op.getLoc());
+    GraphBuilder body(inside, op->getLoc());
     auto arguments = block->getArguments();
-    Parts parts = emitRows(body, operandsOf(arguments[types.size() - 2], arguments[0],
-                                            op.getBias() ? Value(arguments[1]) : Value(),
-                                            arguments[types.size() - 1]));
-    SmallVector<Value> results;
-    unsigned next = numConstants;
-    for (Value part : {parts.weightGrad, parts.biasGrad})
-      if (part)
-        results.push_back(body.add(arguments[next++], part));
-    results.push_back(parts.losses);
-    if (parts.hiddenGrad)
-      results.push_back(parts.hiddenGrad);
-    func::ReturnOp::create(inside, op.getLoc(), results);
-    function.setType(b.getBuilder().getFunctionType(types, ValueRange(results).getTypes()));
+    HeadOperands chunk = operands;
+    chunk.weight = arguments[0];
+    if (operands.bias)
+      chunk.bias = arguments[1];
+    unsigned cut = numConstants + numCarried;
+    chunk.hidden = arguments[cut];
+    chunk.targets = arguments[cut + 1];
+    if (operands.logSumExp)
+      chunk.logSumExp = arguments[cut + 2];
+    Parts parts = emitRows(body, chunk);
+    SmallVector<Value> made;
+    for (auto [number, part] : llvm::enumerate(parts.sums))
+      made.push_back(body.add(arguments[numConstants + number], part));
+    llvm::append_range(made, parts.rows);
+    func::ReturnOp::create(inside, op->getLoc(), made);
+    function.setType(builder.getFunctionType(types, ValueRange(made).getTypes()));
     for (unsigned i = 0; i < numCarried; ++i)
       function.setArgAttr(numConstants + i, attr::kDonate, inside.getI64IntegerAttr(i));
     return function;
@@ -166,8 +208,10 @@ private:
     std::string key;
     llvm::raw_string_ostream stream(key);
     llvm::interleaveComma(types, stream);
-    stream << op->getPropertiesAsAttribute() << wantsHidden << wantsWeight << wantsBias << ' '
-           << llvm::bit_cast<uint64_t>(scale);
+    stream << op->getName() << op->getPropertiesAsAttribute();
+    for (Value *result : llvm::concat<Value *>(results.sums(), results.rows()))
+      stream << bool(*result);
+    stream << ' ' << llvm::bit_cast<uint64_t>(scale);
     func::FuncOp &body = bodies[key];
     if (!body) {
       body = makeBody(types, numConstants, numCarried);
@@ -177,92 +221,104 @@ private:
   }
 
   void scan(int64_t chunk, int64_t count) {
-    SmallVector<Value> constants{op.getWeight()}, carried;
-    if (op.getBias())
-      constants.push_back(op.getBias());
-    if (wantsWeight)
-      carried.push_back(b.splat(b.tensor(shapeOf(op.getWeight()), wide), 0));
-    if (wantsBias)
-      carried.push_back(b.splat(b.tensor(shapeOf(op.getBias()), wide), 0));
-    SmallVector<Value> cut{takeRows(hidden, 0, chunk * count), takeRows(targets, 0, chunk * count)};
-    SmallVector<Type> types, outputs;
-    for (Value value : constants)
-      types.push_back(value.getType());
+    SmallVector<Value> constants{operands.weight}, carried, cut;
+    if (operands.bias)
+      constants.push_back(operands.bias);
+    for (Value *sum : results.sums())
+      if (*sum)
+        carried.push_back(b.splat(b.tensor(shapeOf(*sum), wide), 0));
+    for (Value part : {operands.hidden, operands.targets, operands.logSumExp})
+      if (part)
+        cut.push_back(takeRows(part, 0, chunk * count));
+    SmallVector<Type> types(ValueRange(constants).getTypes()), outputs;
     for (Value value : carried) {
       types.push_back(value.getType());
       outputs.push_back(value.getType());
     }
-    types.push_back(b.tensor({chunk, width}, elementType(hidden)));
-    types.push_back(b.tensor(chunk, elementType(targets)));
-    outputs.push_back(b.tensor(chunk * count, wide));
-    if (wantsHidden)
-      outputs.push_back(cut[0].getType());
+    for (Value value : cut) {
+      SmallVector<int64_t> shape(shapeOf(value));
+      shape[0] = chunk;
+      types.push_back(tensorType(value).clone(shape));
+    }
+    for (Value *result : results.rows())
+      if (*result)
+        outputs.push_back(result == &results.hiddenGrad ? Type(cut[0].getType())
+                                                        : b.tensor(chunk * count, wide));
     func::FuncOp body = getBody(types, constants.size(), carried.size());
-    auto loop = ScanOp::create(builder, op.getLoc(), outputs, body.getSymName(), constants, carried,
-                               cut, uint64_t(count));
-    unsigned next = 0;
-    if (wantsWeight)
-      sums.weightGrad = loop.getResult(next++);
-    if (wantsBias)
-      sums.biasGrad = loop.getResult(next++);
-    sums.losses = b.sum(loop.getResult(next++), 0);
-    if (wantsHidden)
-      sums.hiddenGrad = loop.getResult(next);
+    auto loop = ScanOp::create(builder, op->getLoc(), outputs, body.getSymName(), constants,
+                               carried, cut, uint64_t(count));
+    done.push_back({SmallVector<Value>(loop.getResults().take_front(carried.size())),
+                    SmallVector<Value>(loop.getResults().drop_front(carried.size()))});
   }
 
   Value takeRows(Value value, int64_t begin, int64_t end) {
     return begin == 0 && end == rows ? value : b.slice(value, 0, begin, end);
   }
 
-  /// The rows from `done` on, without a loop.
-  void addRemainder(int64_t done) {
-    Parts parts = emitRows(b, operandsOf(takeRows(hidden, done, rows), op.getWeight(), op.getBias(),
-                                         takeRows(targets, done, rows)));
-    auto add = [&](Value &sum, Value part) {
-      if (part)
-        sum = sum ? b.add(sum, part) : part;
-    };
-    add(sums.losses, b.sum(parts.losses, 0));
-    add(sums.weightGrad, parts.weightGrad);
-    add(sums.biasGrad, parts.biasGrad);
-    if (parts.hiddenGrad)
-      sums.hiddenGrad = sums.hiddenGrad ? b.concatenate({sums.hiddenGrad, parts.hiddenGrad}, 0)
-                                        : parts.hiddenGrad;
+  /// The rows from `begin` on, without a loop.
+  void addRemainder(int64_t begin) {
+    HeadOperands rest = operands;
+    for (Value *part : {&rest.hidden, &rest.targets, &rest.logSumExp})
+      if (*part)
+        *part = takeRows(*part, begin, rows);
+    done.push_back(emitRows(b, rest));
   }
 
+  /// Replaces what is a sum over rows, or has them.
   void replace() {
-    op.getLoss().replaceAllUsesWith(sums.losses);
-    if (wantsHidden)
-      op.getHiddenGrad().replaceAllUsesWith(b.reshape(sums.hiddenGrad, shapeOf(op.getHidden())));
-    if (wantsWeight)
-      op.getWeightGrad().replaceAllUsesWith(
-          b.convert(sums.weightGrad, elementType(op.getWeight())));
-    if (wantsBias)
-      op.getBiasGrad().replaceAllUsesWith(b.convert(sums.biasGrad, elementType(op.getBias())));
-    op.erase();
+    unsigned number = 0;
+    for (Value *result : results.sums())
+      if (*result)
+        set(*result, combine(number++, &Parts::sums, [&](ArrayRef<Value> parts) {
+              return parts.size() == 1 ? parts[0] : b.add(parts[0], parts[1]);
+            }));
+    number = 0;
+    for (Value *result : results.rows())
+      if (*result)
+        set(*result, combine(number++, &Parts::rows, [&](ArrayRef<Value> parts) {
+              if (result == &results.loss) {
+                Value sum = b.sum(parts[0], 0);
+                return parts.size() == 1 ? sum : b.add(sum, b.sum(parts[1], 0));
+              }
+              return parts.size() == 1 ? parts[0] : b.concatenate(parts, 0);
+            }));
+    op->erase();
   }
 
-  LinearCrossEntropyOp op;
+  Value combine(unsigned number, SmallVector<Value> Parts::*member,
+                function_ref<Value(ArrayRef<Value>)> how) {
+    return how(llvm::map_to_vector(done, [&](Parts &parts) { return (parts.*member)[number]; }));
+  }
+  void set(Value result, Value value) {
+    result.replaceAllUsesWith(b.convert(b.reshape(value, shapeOf(result)), elementType(result)));
+  }
+
+  Operation *op;
   SymbolTable &symbols;
   Bodies &bodies;
   OpBuilder builder;
   GraphBuilder b;
+  HeadOperands operands; ///< after `run` has begun, with all rows in one dimension
+  HeadResults results;
   int64_t rows, width;
   Type wide;
-  bool wantsHidden, wantsWeight, wantsBias;
   double scale = 1;
-  Value hidden, targets; ///< [rows, d], [rows]
-  Parts sums;            ///< hiddenGrad: of the rows so far
+  SmallVector<Parts, 2> done; ///< of the rows so far: the scan's, the remainder's
 };
 
 struct ChunkLosses : minigptc::graph::impl::GraphChunkLossesBase<ChunkLosses> {
   void runOnOperation() override {
-    SmallVector<LinearCrossEntropyOp> ops;
-    getOperation().walk([&](LinearCrossEntropyOp op) { ops.push_back(op); });
     SymbolTable symbols(getOperation());
     Chunker::Bodies bodies;
-    for (LinearCrossEntropyOp op : ops)
-      Chunker(op, symbols, bodies).run();
+    SmallVector<Operation *> ops;
+    getOperation().walk([&](Operation *op) {
+      if (isa<LinearCrossEntropyOp, LinearLogSumExpOp, LinearCrossEntropyGradOp>(op))
+        ops.push_back(op);
+    });
+    for (Operation *op : ops)
+      TypeSwitch<Operation *>(op)
+          .Case<LinearCrossEntropyOp, LinearLogSumExpOp, LinearCrossEntropyGradOp>(
+              [&](auto head) { Chunker(head, symbols, bodies).run(); });
   }
 };
 } // namespace

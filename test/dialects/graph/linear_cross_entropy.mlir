@@ -36,3 +36,23 @@ func.func @bias(%h: tensor<2x4xf32>, %w: tensor<4x10xf32>, %t: tensor<2xi32>, %b
   %0:4 = graph.linear_cross_entropy %h, %w, %t bias %b : (tensor<2x4xf32>, tensor<4x10xf32>, tensor<2xi32>, tensor<4xf32>) -> (tensor<f32>, tensor<2x4xf32>, tensor<4x10xf32>, tensor<4xf32>)
   return
 }
+
+// -----
+
+// CHECK-LABEL: func @parts
+func.func @parts(%h: tensor<2x3x4xbf16>, %w: tensor<4x10xbf16>, %e: tensor<10x4xbf16>, %b: tensor<10xbf16>, %t: tensor<2x3xi32>, %lse: tensor<2x3xf32>) {
+  // CHECK: graph.linear_log_sum_exp %arg0, %arg1, %arg4 : (tensor<2x3x4xbf16>, tensor<4x10xbf16>, tensor<2x3xi32>) -> (tensor<2x3xf32>, tensor<2x3xf32>)
+  %0:2 = graph.linear_log_sum_exp %h, %w, %t : (tensor<2x3x4xbf16>, tensor<4x10xbf16>, tensor<2x3xi32>) -> (tensor<2x3xf32>, tensor<2x3xf32>)
+  // CHECK: graph.linear_cross_entropy_grad %arg0, %arg2, %arg4, %arg5 bias %arg3 ignore -2 transposed : (tensor<2x3x4xbf16>, tensor<10x4xbf16>, tensor<2x3xi32>, tensor<2x3xf32>, tensor<10xbf16>) -> (tensor<2x3x4xbf16>, tensor<10x4xbf16>, tensor<10xbf16>)
+  %1:3 = graph.linear_cross_entropy_grad %h, %e, %t, %lse bias %b ignore -2 transposed : (tensor<2x3x4xbf16>, tensor<10x4xbf16>, tensor<2x3xi32>, tensor<2x3xf32>, tensor<10xbf16>) -> (tensor<2x3x4xbf16>, tensor<10x4xbf16>, tensor<10xbf16>)
+  return
+}
+
+// -----
+
+// expected-note@+1 {{logSumExp f32[2] is defined here}}
+func.func @log_sum_exp(%h: tensor<2x3x4xf32>, %w: tensor<4x10xf32>, %t: tensor<2x3xi32>, %lse: tensor<2xf32>) {
+  // expected-error@+1 {{logSumExp f32[2] must be f32[2,3], one per position of hidden f32[2,3,4]}}
+  %0:2 = graph.linear_cross_entropy_grad %h, %w, %t, %lse : (tensor<2x3x4xf32>, tensor<4x10xf32>, tensor<2x3xi32>, tensor<2xf32>) -> (tensor<2x3x4xf32>, tensor<4x10xf32>)
+  return
+}

@@ -61,3 +61,14 @@ func.func @few(%h: tensor<4x64xf32>, %w: tensor<64x10xf32>, %t: tensor<4xi32>) -
   %0 = graph.multiply %dh, %ch : tensor<4x64xf32>
   return %0, %dw : tensor<4x64xf32>, tensor<64x10xf32>
 }
+
+// Parts of a head: the log-sum-exps go on, cut like the rows, into the second walk.
+// CHECK-LABEL: func @parts
+// CHECK: %[[L:.*]]:2 = graph.scan @{{.*}}(%arg1) carried() cut(%{{.*}}, %{{.*}}) count = 8 : {{.*}} -> (tensor<4096xf32>, tensor<4096xf32>)
+// CHECK: %[[G:.*]]:2 = graph.scan @{{.*}}(%arg1) carried(%{{.*}}) cut(%{{.*}}, %{{.*}}, %[[L]]#0) count = 8 : {{.*}} -> (tensor<64x4096xf32>, tensor<4096x64xf32>)
+// CHECK: return %[[L]]#1, %[[G]]#1, %[[G]]#0
+func.func @parts(%h: tensor<4096x64xf32>, %w: tensor<64x4096xf32>, %t: tensor<4096xi32>) -> (tensor<4096xf32>, tensor<4096x64xf32>, tensor<64x4096xf32>) attributes {graph.entry} {
+  %lse, %logit = graph.linear_log_sum_exp %h, %w, %t : (tensor<4096x64xf32>, tensor<64x4096xf32>, tensor<4096xi32>) -> (tensor<4096xf32>, tensor<4096xf32>)
+  %dh, %dw = graph.linear_cross_entropy_grad %h, %w, %t, %lse : (tensor<4096x64xf32>, tensor<64x4096xf32>, tensor<4096xi32>, tensor<4096xf32>) -> (tensor<4096x64xf32>, tensor<64x4096xf32>)
+  return %logit, %dh, %dw : tensor<4096xf32>, tensor<4096x64xf32>, tensor<64x4096xf32>
+}
