@@ -4,7 +4,7 @@
 # A library that is linked here and missing in the list fails to configure.
 install(TARGETS MinigptcMLIR MinigptcAnalysis MinigptcGraph MinigptcGraphTransforms MinigptcDist MinigptcDistTransforms MinigptcExec MinigptcInterpreter
                 MinigptcGraphToLoops MinigptcGraphToExec MinigptcCpuTarget MinigptcPipelines MinigptcCompile
-                MinigptcTrace MinigptcNn MinigptcOptim MinigptcJit MinigptcCompiler
+                MinigptcTrace MinigptcNn MinigptcOptim MinigptcJit MinigptcExplain MinigptcCompiler
         EXPORT minigptcCompilerTargets
         ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT compiler)
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/compiler/include/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT compiler)

@@ -109,6 +109,32 @@ dist::ShardingAttr minigptc::detail::toShardingAttr(mlir::MLIRContext *context,
                                  closed, {}, {}, graph::ReduceKind::sum);
 }
 
+/// A spec that is shorter than the tensor and ends in an axis may have been meant for the last
+/// dimension: P('batch', 'model') on [batch, sequence, features] cuts the sequence.
+static void remarkShortSpec(const Emitter &emit, const TensorType &type, const PartitionSpec &spec,
+                            const std::source_location &where) {
+  size_t rank = type.shape.size(), last = spec.dims.size();
+  if (last < 2 || last >= rank || spec.dims[last - 1].axes.empty())
+    return;
+  PartitionSpec meant = spec;
+  meant.dims.resize(rank);
+  std::swap(meant.dims[last - 1], meant.dims[rank - 1]);
+  double parts = 1, bytes = double(type.numBytes());
+  for (const std::string &axis : spec.dims[last - 1].axes)
+    parts *= double(emit.context.mesh().size(axis));
+  for (size_t dim = 0; dim + 1 < last; ++dim)
+    for (const std::string &axis : spec.dims[dim].axes)
+      bytes /= double(emit.context.mesh().size(axis));
+  emit.context.remark({"withShardingConstraint: " + spec.toString() + " on " + type.toString() +
+                           " cuts dimension " + std::to_string(last - 1) + " of " +
+                           std::to_string(rank) +
+                           " (the sequence, of [batch, sequence, features])"
+                           ": whatever needs it whole gathers it; did you mean " +
+                           meant.toString() + "?",
+                       displayFile(where.file_name()) + ":" + std::to_string(where.line()),
+                       bytes * (parts - 1) / parts});
+}
+
 Value minigptc::withShardingConstraint(const Operand &x, const PartitionSpec &spec) {
   Emitter emit(x);
   mlir::Value operand = emit.value(x);
@@ -120,6 +146,7 @@ Value minigptc::withShardingConstraint(const Operand &x, const PartitionSpec &sp
                      spec, mesh, x.where());
   if (!sharding)
     return emit.wrap(operand);
+  remarkShortSpec(emit, toTensorType(operand.getType()), spec, x.where());
   return emit.wrap(emit.op<dist::ConstraintOp>(operand, {emit.attribute("sharding", sharding)},
                                                operand.getType()));
 }

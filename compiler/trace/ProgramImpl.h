@@ -18,6 +18,13 @@
 
 namespace minigptc::detail {
 
+/// Something that the program does which its user might not want; for `explain`.
+struct TraceRemark {
+  std::string text, place;
+  double bytes = 0;
+  bool operator==(const TraceRemark &) const = default;
+};
+
 class ProgramImpl {
 public:
   ProgramImpl();
@@ -26,6 +33,7 @@ public:
   mlir::OwningOpRef<mlir::ModuleOp> module; ///< at stage `trace`
   std::vector<Function> functions;
   double traceSeconds = 0;
+  std::vector<TraceRemark> remarks;
 };
 
 } // namespace minigptc::detail

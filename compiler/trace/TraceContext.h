@@ -94,6 +94,11 @@ public:
   /// Names, donations, bounds and shardings of a traced entry: last, when all modules have
   /// said how their parameters are stored.
   void annotate(const Entry &entry, const Function &function);
+  /// Once, however often it is said.
+  void remark(TraceRemark remark) {
+    if (!llvm::is_contained(program.remarks, remark))
+      program.remarks.push_back(std::move(remark));
+  }
   /// A module's word on a parameter of it.
   void declareParameterSpec(const ParameterSpec &spec);
   /// Of the parameter whose path is the longest end of this one.

@@ -103,6 +103,13 @@ runtime::TrainingOptions RunFlags::trainingOptions(const RunConfig &config) cons
   options.saveWeights = saveWeights;
   options.dumpGrads = dumpGrads;
   options.peakFlops = peakFlops;
+  if (const runtime::ShardingConfig &sharding = config.sharding; sharding.enabled) {
+    options.mode = sharding.mode;
+    for (size_t i = 0; i < sharding.meshShape.size(); ++i) {
+      options.mesh[sharding.meshAxisNames[i]] = sharding.meshShape[i];
+      options.devices *= sharding.meshShape[i];
+    }
+  }
   return options;
 }
 

@@ -8,6 +8,7 @@
 #define MINIGPTC_TOOLS_MINIGPTC_BUILD_H
 
 #include "minigptc/compiler/Compile.h"
+#include "minigptc/compiler/Explain.h"
 #include "minigptc/runtime/Session.h"
 #include "minigptc/trace/Program.h"
 #include "models/Registry.h"
@@ -38,6 +39,9 @@ struct TracedProgram {
 
 /// Throws TraceError for a model that can't be built.
 TracedProgram traceProgram(const runtime::RunConfig &config, const ProgramOptions &options);
+
+/// The plan of a training step on the configured mesh. Throws as traceProgram and compile.
+Explanation explainTraining(const runtime::RunConfig &config);
 
 struct LoadedProgram {
   runtime::Session session;

@@ -15,6 +15,7 @@ void addTrainCommand(CLI::App &app, int &exitStatus);
 void addEvalCommand(CLI::App &app, int &exitStatus);
 void addGenerateCommand(CLI::App &app, int &exitStatus);
 void addCompileCommand(CLI::App &app, int &exitStatus);
+void addExplainCommand(CLI::App &app, int &exitStatus);
 void addInspectCommand(CLI::App &app, int &exitStatus);
 void addDevicesCommand(CLI::App &app, int &exitStatus);
 void addConfigCommand(CLI::App &app, int &exitStatus);

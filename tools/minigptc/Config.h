@@ -25,6 +25,9 @@ namespace minigptc {
 
 class ConfigBuilder {
 public:
+  ConfigBuilder() = default;
+  /// Goes on from a resolved configuration, as a checkpoint has it.
+  explicit ConfigBuilder(const runtime::RunConfig &config) : config_(config), resolved_(true) {}
   /// Unknown names fail with the nearest one.
   runtime::Status applyPreset(const std::string &name);
   /// YAML. Fails at the first wrong key or value, naming file and line.
@@ -45,6 +48,7 @@ public:
 private:
   runtime::Status finishSharding(runtime::RunConfig &config) const;
   runtime::RunConfig config_;
+  bool resolved_ = false; ///< sharding.enabled says whether the model is sharded
   std::map<std::string, std::string> places_;
   std::vector<std::string> remarks_;
 };

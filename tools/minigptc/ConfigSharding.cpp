@@ -93,7 +93,7 @@ Status ConfigBuilder::applyDevices(int64_t devices, const std::string &mesh,
 Status ConfigBuilder::finishSharding(RunConfig &config) const {
   ShardingConfig &sharding = config.sharding;
   // A file with `enabled: false` may keep its mesh; a mode without `enabled` asks for devices.
-  if (placeOf("sharding.enabled").empty() && !sharding.mode.empty())
+  if (!resolved_ && placeOf("sharding.enabled").empty() && !sharding.mode.empty())
     sharding.enabled = true;
   if (!sharding.enabled)
     return Status::success();

@@ -52,6 +52,7 @@ void minigptc::addGenerateCommand(CLI::App &app, int &exitStatus) {
       "--temperature 0");
   auto flags = std::make_shared<GenerateFlags>();
   runtime::GenerateOptions &options = flags->options;
+  flags->weights.oneDevice = true; // A token is little work to share.
   flags->weights.addTo(*command);
   flags->build.addTo(*command);
   command->add_option("--prompt", flags->prompt, "The text to continue")->type_name("TEXT");

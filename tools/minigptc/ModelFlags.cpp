@@ -31,10 +31,20 @@ void ModelFlags::addTo(CLI::App &app) {
       ->type_name("MODE");
 }
 
-runtime::StatusOr<RunConfig> ModelFlags::resolve(bool quiet) const {
+Status ModelFlags::applyDevices(ConfigBuilder &builder) const {
   if (devices && *devices < 1)
     return Status(StatusCode::invalidArgument,
                   "--devices must be at least 1, not " + std::to_string(*devices));
+  return builder.applyDevices(devices.value_or(0), mesh, mode);
+}
+
+runtime::StatusOr<RunConfig> ModelFlags::onDevices(const RunConfig &config) const {
+  ConfigBuilder builder(config);
+  MINIGPTC_RETURN_IF_ERROR(applyDevices(builder));
+  return builder.finish();
+}
+
+runtime::StatusOr<RunConfig> ModelFlags::resolve(bool quiet) const {
   ConfigBuilder builder;
   // A model named without a preset starts from that model's reference run.
   if (!preset.empty())
@@ -47,7 +57,7 @@ runtime::StatusOr<RunConfig> ModelFlags::resolve(bool quiet) const {
     MINIGPTC_RETURN_IF_ERROR(builder.applySetting("model.type=" + model, "--model " + model));
   for (const std::string &setting : settings)
     MINIGPTC_RETURN_IF_ERROR(builder.applySetting(setting, "--set " + setting));
-  MINIGPTC_RETURN_IF_ERROR(builder.applyDevices(devices.value_or(0), mesh, mode));
+  MINIGPTC_RETURN_IF_ERROR(applyDevices(builder));
   if (!quiet)
     for (const std::string &remark : builder.remarks())
       printRemark(remark);

@@ -18,6 +18,8 @@
 
 namespace minigptc {
 
+class ConfigBuilder;
+
 struct ModelFlags {
   std::string preset, configFile, model;
   std::vector<std::string> settings;
@@ -28,9 +30,16 @@ struct ModelFlags {
   void addTo(CLI::App &app);
   /// Whether any flag names a configuration.
   bool chosen() const { return !preset.empty() || !configFile.empty() || !model.empty(); }
+  /// Whether --devices, --mesh or --mode is given.
+  bool choosesDevices() const { return devices || !mesh.empty() || !mode.empty(); }
+  /// A run's configuration, on the devices that the flags choose.
+  runtime::StatusOr<runtime::RunConfig> onDevices(const runtime::RunConfig &config) const;
   /// The resolved configuration: --set over --config over --preset over defaults.
   /// Remarks go to stderr unless `quiet`.
   runtime::StatusOr<runtime::RunConfig> resolve(bool quiet) const;
+
+private:
+  runtime::Status applyDevices(ConfigBuilder &builder) const;
 };
 
 } // namespace minigptc

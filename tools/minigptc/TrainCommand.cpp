@@ -20,6 +20,7 @@ struct TrainFlags {
   ModelFlags model;
   BuildFlags build;
   RunFlags run;
+  bool explain = false;
 };
 
 /// A resumed run without a configuration of its own takes that of the run.
@@ -56,6 +57,8 @@ Status train(TrainFlags &flags) {
       runtime::TrainingSession::prepare(*config, options);
   if (!training)
     return training.status();
+  if (flags.explain)
+    fputs(toText(explainTraining(*config)).c_str(), stdout);
   if (!flags.run.quiet)
     fprintf(stderr, "target: %s\n", flags.build.target.c_str());
   runtime::StatusOr<LoadedProgram> loaded =
@@ -89,6 +92,8 @@ void minigptc::addTrainCommand(CLI::App &app, int &exitStatus) {
   flags->model.addTo(*command);
   flags->build.addTo(*command);
   flags->run.addTo(*command);
+  command->add_flag("--explain", flags->explain,
+                    "Print what the devices send each other, as `minigptc explain`, first");
   command->callback(
       [=, &exitStatus] { exitStatus = reportStatus(guardCompile([&] { return train(*flags); })); });
 }

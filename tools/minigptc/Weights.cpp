@@ -45,8 +45,12 @@ runtime::StatusOr<Source> findSource(const WeightFlags &flags, bool quiet) {
       runtime::loadNewestCheckpoint(flags.run + "/checkpoints", printRemark);
   if (!checkpoint)
     return checkpoint.status();
-  runtime::RunConfig config = checkpoint->config;
-  return Source{std::move(config), std::move(*checkpoint)};
+  runtime::StatusOr<runtime::RunConfig> config = flags.model.onDevices(checkpoint->config);
+  if (!config)
+    return config.status();
+  if (flags.oneDevice && !flags.model.choosesDevices())
+    config->sharding = {};
+  return Source{std::move(*config), std::move(*checkpoint)};
 }
 
 } // namespace

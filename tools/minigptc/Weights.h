@@ -12,6 +12,8 @@ namespace minigptc {
 struct WeightFlags {
   std::string run, weights;
   ModelFlags model;
+  /// Without --devices, --mesh or --mode: on one device, not on those of the run.
+  bool oneDevice = false;
 
   void addTo(CLI::App &app);
 };

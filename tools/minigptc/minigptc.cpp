@@ -18,6 +18,7 @@ int main(int argc, char **argv) {
   addEvalCommand(app, exitStatus);
   addGenerateCommand(app, exitStatus);
   addCompileCommand(app, exitStatus);
+  addExplainCommand(app, exitStatus);
   addInspectCommand(app, exitStatus);
   addDevicesCommand(app, exitStatus);
   addConfigCommand(app, exitStatus);

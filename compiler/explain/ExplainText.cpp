@@ -1,0 +1,122 @@
+//===- ExplainText.cpp - a plan for people --------------------------------===//
+#include "minigptc/compiler/Explain.h"
+#include "runtime/base/Format.h"
+
+#include <algorithm>
+
+using namespace minigptc;
+using runtime::format;
+
+namespace {
+
+std::string join(const std::vector<std::string> &parts, const char *separator) {
+  std::string text;
+  for (const std::string &part : parts)
+    text += (text.empty() ? "" : separator) + part;
+  return text;
+}
+
+std::string megabytes(double bytes) {
+  return bytes >= 1e6   ? format("%.1f MB", bytes * 1e-6)
+         : bytes >= 1e3 ? format("%.1f kB", bytes * 1e-3)
+                        : format("%.0f B", bytes);
+}
+
+/// Text of several words, folded at 96 columns behind a name.
+std::string folded(const std::string &name, const std::string &text) {
+  const std::string indent(23, ' ');
+  std::string result = format("%14s %-8s", "", name.c_str()), line;
+  size_t at = 0;
+  while (at < text.size()) {
+    size_t end = std::min(text.find(' ', at), text.size());
+    std::string word = text.substr(at, end - at);
+    at = std::min(end + 1, text.size());
+    if (!line.empty() && indent.size() + line.size() + 1 + word.size() > 96) {
+      result += line + "\n" + indent;
+      line.clear();
+    }
+    line += (line.empty() ? "" : " ") + word;
+  }
+  return result + line + "\n";
+}
+
+/// The first places, and how many more there are.
+std::string places(const std::vector<std::string> &at) {
+  constexpr size_t kShown = 4;
+  std::vector<std::string> shown(at.begin(), at.begin() + std::min(at.size(), kShown));
+  std::string text = join(shown, ", ");
+  return at.size() > kShown ? text + format(" and %zu more", at.size() - kShown) : text;
+}
+
+std::string collectiveText(const ExplainedCollective &one) {
+  std::string text = format("%12s  %4lld x %-18s over %-12s %-9s %s\n",
+                            megabytes(one.bytes).c_str(), (long long)one.count, one.kind.c_str(),
+                            join(one.axes, ", ").c_str(), one.phase.c_str(), one.tensor.c_str());
+  if (!one.why.empty())
+    text += folded("why", one.why);
+  if (!one.at.empty())
+    text += folded("at", places(one.at));
+  if (!one.annotation.empty())
+    text += folded("because", one.annotation);
+  if (!one.instead.empty())
+    text += folded("instead", one.instead);
+  return text;
+}
+
+std::string memoryText(const ExplainedMemory &memory) {
+  std::string text = format("memory of a device: %s\n", megabytes(double(memory.total())).c_str());
+  const std::pair<const char *, int64_t> parts[] = {{"parameters", memory.parameters},
+                                                    {"gradients", memory.gradients},
+                                                    {"optimizer", memory.optimizer},
+                                                    {"activations", memory.activations},
+                                                    {"workspace", memory.workspace}};
+  for (const auto &[name, bytes] : parts)
+    text += format("%12s  %s\n", megabytes(double(bytes)).c_str(), name);
+  return text;
+}
+
+/// Parameters of equal layout are one line: names differ in the layer's number only.
+std::string parametersText(const Explanation &plan) {
+  std::string text = "parameters\n";
+  std::vector<std::pair<std::string, int>> lines;
+  for (const ExplainedParameter &parameter : plan.parameters) {
+    std::string name;
+    for (size_t i = 0; i < parameter.name.size(); ++i) {
+      bool digit = std::isdigit(static_cast<unsigned char>(parameter.name[i]));
+      bool isNumber = digit && (i == 0 || parameter.name[i - 1] == '.' || name.back() == 'N');
+      if (!isNumber)
+        name += parameter.name[i];
+      else if (name.empty() || name.back() != 'N')
+        name += 'N';
+    }
+    std::string line =
+        format("  %-34s %-18s %-26s %s", name.c_str(), parameter.type.toString().c_str(),
+               parameter.spec.toString().c_str(),
+               TensorType{parameter.type.dtype, parameter.localShape}.toString().c_str());
+    auto same = std::find_if(lines.begin(), lines.end(),
+                             [&](const auto &known) { return known.first == line; });
+    if (same == lines.end())
+      lines.emplace_back(line, 1);
+    else
+      ++same->second;
+  }
+  for (const auto &[line, count] : lines)
+    text += line + (count > 1 ? format("  x %d", count) : "") + "\n";
+  return text;
+}
+
+} // namespace
+
+std::string minigptc::toText(const Explanation &plan) {
+  std::string text = "mesh " + (plan.mesh.empty() ? "of one device" : plan.mesh.toString()) + "\n";
+  text += format("one device sends %s in a step, by %lld collectives\n\n",
+                 megabytes(plan.bytes()).c_str(), (long long)plan.count());
+  for (const ExplainedCollective &one : plan.collectives)
+    text += collectiveText(one);
+  text += (plan.collectives.empty() ? "" : "\n") + memoryText(plan.memory) + "\n";
+  text += parametersText(plan);
+  for (const ExplainedWarning &warning : plan.warnings)
+    text +=
+        "\nwarning: " + warning.text + (warning.at.empty() ? "" : "\n  at " + warning.at) + "\n";
+  return text;
+}

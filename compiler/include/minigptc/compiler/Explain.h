@@ -1,0 +1,84 @@
+//===- Explain.h - what devices send each other, and why --------*- C++ -*-===//
+//
+//   Explanation plan = explain(program);
+//   std::cout << toText(plan);                       // a table, largest first
+//   double megabytes = plan.bytes() * 1e-6;
+//
+// Compiles the program as far as its plan needs, for no device in particular: a mesh of 512
+// is explained as fast as one of 8. Bytes are those that one device sends in one run of the
+// entry, by ring algorithms.
+//
+//===----------------------------------------------------------------------===//
+#ifndef MINIGPTC_COMPILER_EXPLAIN_H
+#define MINIGPTC_COMPILER_EXPLAIN_H
+
+#include "minigptc/runtime/Mesh.h"
+
+#include <map>
+#include <string>
+#include <vector>
+
+namespace minigptc {
+
+class Program;
+
+/// Collectives of one kind, over the same axes, from the same place.
+struct ExplainedCollective {
+  std::string kind;              ///< "all_gather", "reduce_scatter", "all_reduce", …
+  std::vector<std::string> axes; ///< major to minor
+  std::string phase;             ///< "forward", "backward" or "update"
+  int64_t count = 0;             ///< in one run of the entry
+  double bytes = 0;              ///< sent by one device, of all of them
+  std::string tensor;            ///< "f32[16,128,256]"; several that go together: "f32[…] + 6 more"
+  std::string why;
+  std::vector<std::string> at; ///< FILE:LINE of the user's program, of all that it serves
+  std::string annotation;      ///< what led to it
+  std::string instead;         ///< the annotation that would remove it, or empty
+};
+
+/// How one parameter lies on the devices.
+struct ExplainedParameter {
+  std::string name; ///< path in the parameters' tree
+  TensorType type;
+  PartitionSpec spec; ///< one entry for each dimension
+  Shape localShape;
+};
+
+struct ExplainedWarning {
+  std::string text;
+  std::string at;   ///< FILE:LINE, or empty
+  double bytes = 0; ///< that one device sends, or holds, because of it
+};
+
+/// Bytes that one device holds.
+struct ExplainedMemory {
+  int64_t parameters = 0, gradients = 0, optimizer = 0, activations = 0, workspace = 0;
+  int64_t total() const { return parameters + gradients + optimizer + activations + workspace; }
+};
+
+struct Explanation {
+  Mesh mesh;
+  std::vector<ExplainedCollective> collectives; ///< most bytes first
+  std::vector<ExplainedParameter> parameters;
+  std::vector<ExplainedWarning> warnings;
+  ExplainedMemory memory;
+
+  int64_t count() const;
+  double bytes() const;
+};
+
+struct ExplainOptions {
+  std::string entry = "train_step";
+};
+
+/// Throws CompileError.
+Explanation explain(const Program &program, const ExplainOptions &options = {});
+
+/// For people; columns fit a terminal of 100.
+std::string toText(const Explanation &plan);
+/// The object of `minigptc explain --json`.
+std::string toJson(const Explanation &plan);
+
+} // namespace minigptc
+
+#endif // MINIGPTC_COMPILER_EXPLAIN_H
