@@ -2,7 +2,7 @@
 # component "runtime", of which the package's own files are part:
 #   cmake --install build --prefix P
 # A library that is linked here and missing in the list fails to configure.
-install(TARGETS MinigptcMLIR MinigptcAnalysis MinigptcGraph MinigptcGraphTransforms MinigptcDist MinigptcDistTransforms MinigptcExec MinigptcInterpreter
+install(TARGETS MinigptcMLIR MinigptcAnalysis MinigptcGraph MinigptcGraphTransforms MinigptcDist MinigptcDistTransforms MinigptcExec MinigptcExecTransforms MinigptcInterpreter
                 MinigptcGraphToLoops MinigptcGraphToExec MinigptcCpuTarget MinigptcPipelines MinigptcCompile
                 MinigptcTrace MinigptcNn MinigptcOptim MinigptcJit MinigptcExplain MinigptcCompiler
         EXPORT minigptcCompilerTargets

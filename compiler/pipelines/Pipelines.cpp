@@ -34,10 +34,10 @@ constexpr StageInfo kStages[] = {
     {Stage::spmd, "spmd", "dist-partition,dist-bucket"},
     {Stage::fuse, "fuse",
      "dist-strip,graph-chunk-losses,func.func(graph-decompose{keep-whole-kernels=true},canonicalize,cse,"
-     "graph-accumulate-scatters,graph-canonicalize-dots,graph-split-reductions,cse,"
+     "graph-accumulate-scatters,graph-canonicalize-dots,graph-split-reductions,graph-stack-sums,cse,"
      "graph-accumulate-dots,graph-fuse)"},
     {Stage::schedule, "schedule", "graph-outline-kernels,func.func(graph-schedule)"},
-    {Stage::exec, "exec", "convert-graph-to-exec"},
+    {Stage::exec, "exec", "convert-graph-to-exec,exec-inline-blocks,exec-group-launches"},
 };
 
 StringRef nameOf(Stage stage) { return kStages[size_t(stage)].name; }

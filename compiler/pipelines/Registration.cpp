@@ -11,6 +11,7 @@
 #include "dialects/dist/Transforms/PartitionModels.h"
 #include "dialects/dist/Transforms/Passes.h"
 #include "dialects/exec/IR/Exec.h"
+#include "dialects/exec/Transforms/Passes.h"
 #include "dialects/graph/IR/Graph.h"
 #include "dialects/graph/Transforms/Passes.h"
 #include "mlir/Transforms/Passes.h"
@@ -31,6 +32,7 @@ void minigptc::registerAllPasses() {
   graph::registerGraphPasses();
   dist::registerDistPasses();
   registerGraphToExecPasses();
+  exec::registerExecPasses();
   registerPipelinesPasses();
   registerPipelines();
 }

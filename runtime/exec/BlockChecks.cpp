@@ -4,6 +4,7 @@
 #include "runtime/exec/ArtifactReader.h"
 
 #include <algorithm>
+#include <tuple>
 
 namespace minigptc::runtime {
 namespace {
@@ -89,13 +90,69 @@ private:
     if (instruction.target >= program_.kernels.size())
       return fail("a kernel that is not there");
     const KernelInfo &kernel = program_.kernels[instruction.target];
-    if (instruction.numInputs != kernel.inputs.size() ||
-        instruction.numOutputs != kernel.outputs.size())
+    uint64_t inputs = kernel.inputs.size(), outputs = kernel.outputs.size();
+    uint64_t groups = outputs ? instruction.numOutputs / outputs : 0;
+    if (groups < 1 || instruction.numOutputs != groups * outputs ||
+        instruction.numInputs != groups * inputs)
       return fail("kernel " + quote(kernel.symbol) + " takes other operands");
     for (uint32_t i = 0; i < instruction.numInputs; ++i)
-      MINIGPTC_RETURN_IF_ERROR(need(input(instruction, i), kernel.inputs[i].numBytes()));
+      MINIGPTC_RETURN_IF_ERROR(need(input(instruction, i), kernel.inputs[i % inputs].numBytes()));
     for (uint32_t i = 0; i < instruction.numOutputs; ++i)
-      MINIGPTC_RETURN_IF_ERROR(need(output(instruction, i), kernel.outputs[i].numBytes()));
+      MINIGPTC_RETURN_IF_ERROR(
+          need(output(instruction, i), kernel.outputs[i % outputs].numBytes()));
+    return groups == 1 ? Status::success() : checkGroups(instruction, groups);
+  }
+
+  /// Groups run at once: none writes what another one touches.
+  Status checkGroups(const Instruction &instruction, uint64_t groups) const {
+    struct Access {
+      const BufferRef *buffer;
+      uint64_t group;
+      bool isWrite;
+    };
+    std::vector<Access> accesses;
+    for (uint32_t i = 0; i < instruction.numInputs; ++i)
+      accesses.push_back(
+          {&input(instruction, i), i / (instruction.numInputs / groups), /*isWrite=*/false});
+    for (uint32_t i = 0; i < instruction.numOutputs; ++i)
+      accesses.push_back(
+          {&output(instruction, i), i / (instruction.numOutputs / groups), /*isWrite=*/true});
+    auto keyOf = [](const Access &a) {
+      return std::tuple(a.buffer->kind, a.buffer->index, a.buffer->offset);
+    };
+    std::sort(accesses.begin(), accesses.end(),
+              [&](const Access &a, const Access &b) { return keyOf(a) < keyOf(b); });
+    // What reaches furthest so far, of each kind of access, and of another group than that.
+    struct Reach {
+      uint64_t end = 0, group = 0, otherEnd = 0;
+      void add(uint64_t to, uint64_t by) {
+        if (by == group || end == 0) {
+          group = by;
+          end = std::max(end, to);
+        } else if (to > end) {
+          otherEnd = std::max(otherEnd, end);
+          end = to;
+          group = by;
+        } else {
+          otherEnd = std::max(otherEnd, to);
+        }
+      }
+      bool covers(uint64_t begin, uint64_t by) const {
+        return begin < (by == group ? otherEnd : end);
+      }
+    };
+    Reach read, written;
+    for (size_t i = 0; i < accesses.size(); ++i) {
+      const auto &[buffer, group, isWrite] = accesses[i];
+      if (i == 0 || accesses[i - 1].buffer->kind != buffer->kind ||
+          accesses[i - 1].buffer->index != buffer->index)
+        read = written = {};
+      if (buffer->size == 0)
+        continue;
+      if (written.covers(buffer->offset, group) || (isWrite && read.covers(buffer->offset, group)))
+        return fail("groups of a launch write one another's buffers");
+      (isWrite ? written : read).add(buffer->offset + buffer->size, group);
+    }
     return {};
   }
 

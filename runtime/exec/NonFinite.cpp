@@ -62,9 +62,11 @@ Status NonFiniteFinder::after(const BoundInstruction &bound) {
   auto outputAt = [&](size_t i) { return static_cast<const std::byte *>(bound.outputs()[i]); };
   if (bound.instruction.opcode == fb::Opcode::launch) {
     const KernelInfo &kernel = program_.kernels[target];
-    for (size_t i = 0; i < kernel.outputs.size(); ++i)
-      note(worst(kernel.outputs[i].dtype, outputAt(i), kernel.outputs[i].numElements()), bound,
+    for (size_t i = 0; i < bound.outputs().size(); ++i) {
+      const TensorType &type = kernel.outputs[i % kernel.outputs.size()];
+      note(worst(type.dtype, outputAt(i), type.numElements()), bound,
            "launch " + std::string(kernel.symbol), i);
+    }
   } else if (bound.instruction.opcode == fb::Opcode::gemm) {
     note(worstOfGemm(program_.gemms[target].problem, outputAt(0)), bound, "gemm", 0);
   } else if (bound.instruction.opcode == fb::Opcode::scalars) {

@@ -86,9 +86,11 @@ const InstructionInfo &Profiler::infoOf(const Instruction &instruction, uint64_t
   case fb::Opcode::launch: {
     const KernelInfo &kernel = program_.kernels[instruction.target];
     info.name = kernel.symbol;
-    info.shapes = list(kernel.inputs) + " -> " + list(kernel.outputs);
-    info.flops = kernel.flops;
-    info.bytes = kernel.bytes;
+    int64_t groups = kernel.groupsOf(instruction);
+    info.shapes = (groups == 1 ? "" : std::to_string(groups) + " x ") + list(kernel.inputs) +
+                  " -> " + list(kernel.outputs);
+    info.flops = kernel.flops * double(groups);
+    info.bytes = kernel.bytes * double(groups);
     break;
   }
   case fb::Opcode::gemm: describeGemm(program_.gemms[instruction.target], info); break;

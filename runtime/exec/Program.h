@@ -37,7 +37,12 @@ struct Location {
   uint32_t caller = kNoLocation;
 };
 
+struct Instruction;
+
 struct KernelInfo {
+  /// How many groups of buffers a launch of this kernel has.
+  int64_t groupsOf(const Instruction &launch) const;
+
   std::string_view symbol;
   int64_t items = 0, grain = 1;
   std::vector<TensorType> inputs, outputs;
@@ -64,6 +69,10 @@ struct Instruction {
   uint32_t location;
   uint64_t frame;
 };
+
+inline int64_t KernelInfo::groupsOf(const Instruction &launch) const {
+  return launch.numOutputs / int64_t(outputs.size());
+}
 
 /// A repeated call: every operand is big enough for its last call.
 struct Loop {

@@ -18,6 +18,11 @@ StatusOr<Stepper> Stepper::create(const Program &program, Device &device) {
   for (const Entry &entry : program.entries)
     operands = std::max(operands, program.blocks[entry.block].nestedOperands);
   stepper.scratch_.resize(operands);
+  size_t largest = 0;
+  for (const Block &block : program.blocks)
+    for (const Instruction &instruction : block.instructions)
+      largest = std::max(largest, size_t(instruction.numInputs) + instruction.numOutputs);
+  stepper.tables_.resize(largest);
   if (!program.kernels.empty()) {
     std::vector<std::string> symbols;
     for (const KernelInfo &kernel : program.kernels)
@@ -131,13 +136,26 @@ Status Stepper::checkCancellation(const StepOptions &options) {
   return Status(StatusCode::cancelled, "interrupted");
 }
 
+std::span<void *const> Stepper::tablesOf(const BoundInstruction &bound, const KernelInfo &kernel) {
+  int64_t groups = kernel.groupsOf(bound.instruction);
+  if (groups == 1)
+    return bound.operands;
+  size_t inputs = kernel.inputs.size(), outputs = kernel.outputs.size();
+  auto next = tables_.begin();
+  for (int64_t group = 0; group < groups; ++group) {
+    next = std::copy_n(bound.inputs().begin() + group * inputs, inputs, next);
+    next = std::copy_n(bound.outputs().begin() + group * outputs, outputs, next);
+  }
+  return std::span(tables_).first(bound.operands.size());
+}
+
 Status Stepper::runInstruction(const BoundInstruction &bound) {
   const Instruction &instruction = bound.instruction;
   switch (instruction.opcode) {
   case fb::Opcode::launch: {
     const KernelInfo &kernel = program_->kernels[instruction.target];
-    return queue_->launch(
-        *code_, {instruction.target, bound.operands, kernel.items, kernel.grain, kernel.scratch});
+    return queue_->launch(*code_, {instruction.target, tablesOf(bound, kernel), kernel.items,
+                                   kernel.grain, kernel.scratch, kernel.groupsOf(instruction)});
   }
   case fb::Opcode::gemm:
     return queue_->gemm(program_->gemms[instruction.target].problem, bound.operands[0],

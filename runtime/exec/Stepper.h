@@ -67,6 +67,8 @@ private:
   /// Ends a run that the user interrupts, while it can be taken back.
   Status checkCancellation(const StepOptions &options);
   Status runInstruction(const BoundInstruction &bound);
+  /// A launch's buffer tables: the inputs and outputs of a group beside each other.
+  std::span<void *const> tablesOf(const BoundInstruction &bound, const KernelInfo &kernel);
   void bind(const Block &block, std::span<void *const> arguments, std::byte *frame,
             std::span<void *> operands) const;
   void evaluateScalars(const BoundInstruction &bound) const;
@@ -76,7 +78,7 @@ private:
   std::unique_ptr<Executable> code_; ///< null if there are no kernels
   std::unique_ptr<Queue> queue_;
   std::unique_ptr<Buffer> arena_;
-  std::vector<void *> scratch_;
+  std::vector<void *> scratch_, tables_;
 };
 
 } // namespace minigptc::runtime

@@ -56,12 +56,17 @@ public:
   virtual Status wait() = 0;
 };
 
-/// One run of a kernel over the work items [0, items), `grain` of them at a time.
+/// Runs of a kernel over the work items [0, items), `grain` of them at a time. Several groups
+/// of buffers make one grid: each piece of work belongs to one group and gets its buffers.
+/// Groups run in any order, or at once, and must not write what another one touches.
 struct Launch {
   uint32_t kernel = 0;
-  std::span<void *const> buffers; ///< inputs, outputs; read before `launch` returns
+  /// Inputs, outputs; of each group as many, one group after the other. Read before `launch`
+  /// returns.
+  std::span<void *const> buffers;
   int64_t items = 0, grain = 1;
   uint64_t scratch = 0; ///< bytes that each thread lends the kernel, aligned to 64
+  int64_t groups = 1;
 };
 
 /// Instructions in order.

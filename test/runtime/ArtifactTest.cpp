@@ -145,6 +145,43 @@ TEST_CASE("instructions get operands of the right number and size") {
              Contains("takes other operands"));
 }
 
+TEST_CASE("groups of a launch have operands each, and memory of their own") {
+  // add(f32[8,8], f32[8,8]) -> f32[8,8]
+  auto launch = [](std::vector<uint32_t> inputs, std::vector<uint32_t> outputs,
+                   std::vector<fb::Buffer> more = {}) {
+    return refusal([&](TestProgram &p) {
+      fb::BlockT &block = *p.table.blocks[1];
+      block.buffers.insert(block.buffers.end(), more.begin(), more.end()); // 10, …
+      block.instructions[4] = {fb::Opcode::launch,
+                               0,
+                               uint32_t(block.operands.size()),
+                               uint32_t(inputs.size()),
+                               uint32_t(outputs.size()),
+                               0,
+                               0};
+      block.operands.insert(block.operands.end(), inputs.begin(), inputs.end());
+      block.operands.insert(block.operands.end(), outputs.begin(), outputs.end());
+    });
+  };
+  CHECK(launch({7, 7, 8, 0}, {7, 8}) == ""); // each in place
+  CHECK(launch({0, 9, 0, 9, 0, 9}, {3, 7, 8}) == "");
+  CHECK_THAT(launch({7, 7, 8}, {7, 8}), Contains("takes other operands"));
+  CHECK_THAT(launch({7, 7, 8, 0}, {7}), Contains("takes other operands"));
+  CHECK_THAT(launch({7, 7, 8, 0}, {}), Contains("takes other operands"));
+  CHECK_THAT(launch({7, 7, 8, 1}, {7, 8}), Contains("8 bytes where 256 are needed"));
+  CHECK_THAT(launch({7, 7, 8, 0}, {7, 4}), Contains("8 bytes where 256 are needed"));
+  CHECK_THAT(launch({7, 7, 7, 7}, {8, 0}), Contains("writes a constant or an input"));
+  const char *race = "groups of a launch write one another's buffers";
+  CHECK_THAT(launch({0, 0, 0, 0}, {7, 7}), Contains(race));
+  CHECK_THAT(launch({0, 0, 7, 0}, {7, 8}), Contains(race));
+  CHECK_THAT(launch({0, 8, 7, 0}, {7, 8}), Contains(race));
+  // Half of another group's buffer.
+  fb::Buffer between(fb::BufferKind::frame, 0, 128, 256), last(fb::BufferKind::frame, 0, 512, 256);
+  CHECK_THAT(launch({0, 0, 0, 0}, {8, 10}, {between}), Contains(race));
+  CHECK_THAT(launch({10, 0, 0, 0}, {11, 8}, {between, last}), Contains(race));
+  CHECK(launch({7, 0, 7, 0}, {11, 8}, {between, last}) == "");
+}
+
 TEST_CASE("nothing writes inputs or constants") {
   auto target = [](uint32_t buffer) {
     return refusal([&](TestProgram &p) { p.table.blocks[1]->operands.back() = buffer; });

@@ -34,7 +34,11 @@ Json parametersJson(const std::vector<runtime::ParameterDecl> &parameters) {
 
 std::string targetOf(const runtime::Program &program, const runtime::Instruction &instruction) {
   switch (instruction.opcode) {
-  case fb::Opcode::launch: return text(program.kernels[instruction.target].symbol);
+  case fb::Opcode::launch: {
+    const runtime::KernelInfo &kernel = program.kernels[instruction.target];
+    int64_t groups = kernel.groupsOf(instruction);
+    return text(kernel.symbol) + (groups == 1 ? "" : ", " + std::to_string(groups) + " groups");
+  }
   case fb::Opcode::gemm: {
     const runtime::GemmProblem &gemm = program.gemms[instruction.target].problem;
     std::string shape =

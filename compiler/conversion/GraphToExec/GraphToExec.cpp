@@ -112,7 +112,8 @@ private:
 
   void emitCall(func::CallOp call, ValueRange ins, ValueRange outs) {
     if (lookup(call.getCalleeAttr()).kernel)
-      exec::LaunchOp::create(builder, call.getLoc(), call.getCalleeAttr(), ins, outs);
+      exec::LaunchOp::create(builder, call.getLoc(), call.getCalleeAttr(),
+                             /*groups=*/IntegerAttr(), ins, outs);
     else
       exec::CallOp::create(builder, call.getLoc(), call.getCalleeAttr(), ins, outs,
                            builder.getI64IntegerAttr(buffers.getCallFrameOffset(call)),

@@ -20,6 +20,10 @@ mlir::Type getElementType(mlir::Value tensor);
 bool isUnsigned(mlir::Type elementType);
 llvm::ArrayRef<int64_t> getShape(mlir::Value tensor);
 
+/// If the op does nothing but permute its operand's dimensions: the operand's dimension, for
+/// each of the result's.
+std::optional<llvm::ArrayRef<int64_t>> getPermutation(mlir::Operation *op);
+
 /// Builds scalars at the builder's insertion point.
 struct Scalars {
   mlir::OpBuilder &builder;

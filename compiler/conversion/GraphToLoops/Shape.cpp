@@ -163,6 +163,11 @@ Value emitPad(PadOp op, Scalars s, ValueRange indices, Load load) {
 
 } // namespace
 
+std::optional<ArrayRef<int64_t>> minigptc::graph::kernel::getPermutation(Operation *op) {
+  auto transpose = dyn_cast_or_null<TransposeOp>(op);
+  return transpose ? std::optional(transpose.getPermutation()) : std::nullopt;
+}
+
 void minigptc::graph::kernel::attachShapeModels(MLIRContext *context) {
   attach<ConstantOp, emitConstant>(context);
   attach<IotaOp, emitIota>(context);

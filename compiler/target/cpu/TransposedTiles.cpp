@@ -15,11 +15,11 @@ static constexpr int64_t kLeastTurned = 8;
 
 /// The result's dimension in which the operand's elements lie beside each other; -1: it has
 /// one element.
-static int64_t getDenseDim(graph::TransposeOp op) {
-  ArrayRef<int64_t> shape = getShape(op->getOperand(0));
+static int64_t getDenseDim(Value operand, ArrayRef<int64_t> permutation) {
+  ArrayRef<int64_t> shape = getShape(operand);
   for (int64_t source = int64_t(shape.size()) - 1; source >= 0; --source)
     if (shape[source] != 1)
-      return llvm::find(op.getPermutation(), source) - op.getPermutation().begin();
+      return llvm::find(permutation, source) - permutation.begin();
   return -1;
 }
 
@@ -39,15 +39,15 @@ void minigptc::cpu::findTurnedValues(NestPlan &nest, func::FuncOp kernel) {
     auto fusible = dyn_cast_or_null<graph::FusibleOp>(op);
     if (fusible && fusible.getFusionKind() == graph::FusionKind::elementwise)
       sameIndex.insert(op->operand_begin(), op->operand_end());
-    auto transpose = dyn_cast_or_null<graph::TransposeOp>(op);
-    if (!transpose)
+    std::optional<ArrayRef<int64_t>> permutation = getPermutation(op);
+    if (!permutation)
       continue;
-    int64_t dim = getDenseDim(transpose);
+    int64_t dim = getDenseDim(op->getOperand(0), *permutation);
     bool isTurned = dim >= 0 && dim != nest.inner && nest.shape[dim] >= kLeastTurned;
     if (!isTurned || (nest.turned >= 0 && nest.turned != dim))
       continue;
     nest.turned = dim;
-    nest.turnedValues.push_back(transpose);
+    nest.turnedValues.push_back(op->getResult(0));
   }
 }
 
@@ -105,13 +105,13 @@ void TileFiller::fillLines(Value value, ValueRange indices, Range rows, Range co
 /// Lines so far apart are not foreseen by the machine. Nothing is read, so that the last tile
 /// needs no exception.
 void TileFiller::prefetchNextTile(Value value, SmallVector<Value> at) {
-  auto transpose = cast<graph::TransposeOp>(value.getDefiningOp());
-  Value operand = transpose.getOperand();
+  Operation *transpose = value.getDefiningOp();
+  Value operand = transpose->getOperand(0);
   if (!elements.getPointer(operand))
     return;
   at[nest.inner] = elements.scalars().add(at[nest.inner], kTile);
   SmallVector<Value> source(at.size());
-  for (auto [i, dim] : llvm::enumerate(transpose.getPermutation()))
+  for (auto [i, dim] : llvm::enumerate(*getPermutation(transpose)))
     source[dim] = at[i];
   elements.prefetch(operand, elements.linearise(source, getShape(operand)));
 }

@@ -13,14 +13,20 @@ static LogicalResult fail(Operation *op, Operation *symbol, const Twine &message
   return error;
 }
 
-/// Buffers of an instruction, against the shapes and element types of a function's tensors.
+/// Buffers of an instruction, against the shapes and element types of a function's tensors,
+/// once for each group.
 static LogicalResult checkBuffers(Operation *op, func::FuncOp function, StringRef what,
-                                  TypeRange buffers, TypeRange tensors) {
-  if (buffers.size() != tensors.size())
+                                  TypeRange buffers, TypeRange tensors, uint64_t groups) {
+  bool fits = tensors.empty() ? buffers.empty()
+                              : buffers.size() % tensors.size() == 0 &&
+                                    buffers.size() / tensors.size() == groups;
+  if (!fits)
     return fail(op, function,
                 "has " + Twine(buffers.size()) + " " + what + "s, but @" + function.getSymName() +
-                    " has " + Twine(tensors.size()));
-  for (auto [i, buffer, tensor] : llvm::enumerate(buffers, tensors)) {
+                    " has " + Twine(tensors.size()) +
+                    (groups == 1 ? "" : " and is run " + Twine(groups) + " times"));
+  for (auto [i, buffer] : llvm::enumerate(buffers)) {
+    Type tensor = tensors[i % tensors.size()];
     if (failed(verifyBufferType(op, buffer)))
       return failure();
     auto memref = cast<MemRefType>(buffer);
@@ -49,10 +55,16 @@ static FailureOr<func::FuncOp> lookupMarked(Operation *op, FlatSymbolRefAttr nam
 
 LogicalResult LaunchOp::verifySymbolUses(SymbolTableCollection &tables) {
   auto kernel = lookupMarked(*this, getKernelAttr(), graph::attr::kKernel, tables);
-  if (failed(kernel) || failed(checkBuffers(*this, *kernel, "input", getInputs().getTypes(),
-                                            kernel->getArgumentTypes())))
+  if (failed(kernel))
     return failure();
-  return checkBuffers(*this, *kernel, "output", getOutputs().getTypes(), kernel->getResultTypes());
+  uint64_t groups = getGroups();
+  if (int64_t(groups) < 1)
+    return emitOpError() << "has " << int64_t(groups) << " groups; there must be at least one";
+  if (failed(checkBuffers(*this, *kernel, "input", getInputs().getTypes(),
+                          kernel->getArgumentTypes(), groups)))
+    return failure();
+  return checkBuffers(*this, *kernel, "output", getOutputs().getTypes(), kernel->getResultTypes(),
+                      groups);
 }
 
 LogicalResult ScalarsOp::verifySymbolUses(SymbolTableCollection &tables) {

@@ -86,9 +86,18 @@ def Exec_LaunchOp : Exec_Op<"launch", [AttrSizedOperandSegments, DeclareOpInterf
     ```mlir
     exec.launch @kernel ins(%x : memref<4xf32>) outs(%y : memref<4xf32>)
     ```
+    With `groups` the kernel is run so often, in any order or at once, as one grid of work
+    items over many buffers: the inputs are those of group 0, of group 1, …, so are the outputs.
+    No group touches memory that another one writes.
+
+    ```mlir
+    exec.launch @kernel groups = 2 ins(%a, %b : memref<4xf32>, memref<4xf32>)
+        outs(%c, %d : memref<4xf32>, memref<4xf32>)
+    ```
   }];
-  let arguments = (ins FlatSymbolRefAttr:$kernel, Variadic<AnyMemRef>:$inputs, Variadic<AnyMemRef>:$outputs);
-  let assemblyFormat = "$kernel `ins` `(` ($inputs^ `:` type($inputs))? `)` `outs` `(` $outputs `:` type($outputs) `)` attr-dict";
+  let arguments = (ins FlatSymbolRefAttr:$kernel, DefaultValuedAttr<I64Attr, "1">:$groups,
+      Variadic<AnyMemRef>:$inputs, Variadic<AnyMemRef>:$outputs);
+  let assemblyFormat = "$kernel (`groups` `=` $groups^)? `ins` `(` ($inputs^ `:` type($inputs))? `)` `outs` `(` $outputs `:` type($outputs) `)` attr-dict";
 }
 
 def Exec_GemmOp : Exec_Op<"gemm"> {

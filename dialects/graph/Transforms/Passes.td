@@ -193,6 +193,27 @@ def GraphAccumulateDots : Pass<"graph-accumulate-dots", "::mlir::func::FuncOp"> 
   }];
 }
 
+def GraphStackSums : Pass<"graph-stack-sums", "::mlir::func::FuncOp"> {
+  let summary = "long chains of scalar additions to sums of stacked scalars";
+  let description = [{
+    The norm of all gradients adds up as many scalars as there are parameters, one
+    after the other: each addition waits for the one before, and would become a part of
+    the kernel that reduces a gradient, so that all of these wait for one another.
+    Four and more reductions that a chain adds up are put beside each other,
+    at most 32 at a time, and reduced: the reductions before do not depend
+    on one another any more. The order of additions changes, as in `--graph-split-reductions`.
+
+    ```mlir
+    %1 = graph.add %a, %b : tensor<f32>
+    %2 = graph.add %1, %c : tensor<f32>
+    %3 = graph.add %2, %d : tensor<f32>
+    // becomes
+    %s = graph.concatenate %a1, %b1, %c1, %d1 dim = 0 : … -> tensor<4xf32>
+    %3 = graph.reduce sum, %s, dims = [0] : (tensor<4xf32>) -> tensor<f32>
+    ```
+  }];
+}
+
 def GraphFuse : Pass<"graph-fuse", "::mlir::func::FuncOp"> {
   let summary = "groups ops into fusions, one kernel each";
   let description = [{

@@ -53,15 +53,17 @@ public:
 
   Status launch(const Executable &executable, const Launch &launch) override {
     const auto &code = static_cast<const HostExecutable &>(executable);
-    if (launch.kernel >= code.kernels() || launch.items < 0 || launch.grain < 1)
+    if (launch.kernel >= code.kernels() || launch.items < 0 || launch.grain < 1 ||
+        launch.groups < 1 || launch.buffers.size() % size_t(launch.groups) != 0)
       return Status(StatusCode::invalidArgument, "a launch of no kernel, or of no sensible size");
     Kernel kernel = code.kernel(launch.kernel);
     MINIGPTC_RETURN_IF_ERROR(provideScratch(launch.scratch));
     int64_t tasks = launch.items / launch.grain + (launch.items % launch.grain != 0);
-    pool_.run(tasks, [&](int64_t task, int worker) {
-      int64_t begin = task * launch.grain;
-      kernel(launch.buffers.data(), begin, begin + std::min(launch.grain, launch.items - begin),
-             scratch_[worker].get());
+    size_t buffers = launch.buffers.size() / size_t(launch.groups);
+    pool_.run(tasks * launch.groups, [&](int64_t task, int worker) {
+      int64_t group = task / tasks, begin = task % tasks * launch.grain;
+      kernel(launch.buffers.data() + size_t(group) * buffers, begin,
+             begin + std::min(launch.grain, launch.items - begin), scratch_[worker].get());
     });
     return {};
   }

@@ -27,6 +27,25 @@ exec.block @inputs(%a: memref<4xf32>) inputs 0 frame 0 {
 
 // -----
 
+// expected-note@+1 {{@f is defined here}}
+func.func private @f(tensor<4xf32>) -> tensor<4xf32> attributes {exec.kernel}
+exec.block @groups(%a: memref<4xf32>, %b: memref<4xf32>, %c: memref<4xf32>) inputs 1 frame 0 {
+  // expected-error@+1 {{has 1 inputs, but @f has 1 and is run 2 times}}
+  exec.launch @f groups = 2 ins(%a : memref<4xf32>) outs(%b, %c : memref<4xf32>, memref<4xf32>)
+  exec.return
+}
+
+// -----
+
+func.func private @f(tensor<4xf32>) -> tensor<4xf32> attributes {exec.kernel}
+exec.block @no_groups(%a: memref<4xf32>, %b: memref<4xf32>) inputs 1 frame 0 {
+  // expected-error@+1 {{has 0 groups; there must be at least one}}
+  exec.launch @f groups = 0 ins(%a : memref<4xf32>) outs(%b : memref<4xf32>)
+  exec.return
+}
+
+// -----
+
 func.func private @f() -> tensor<5xf32> attributes {exec.kernel}
 exec.block @output(%a: memref<4xf32>) inputs 0 frame 0 {
   // expected-error@+1 {{output 0 is 'memref<4xf32>', but @f has 'tensor<5xf32>'}}

@@ -98,6 +98,36 @@ TEST_CASE("cts: kernels run over all items, in order") {
   });
 }
 
+TEST_CASE("cts: a launch over groups of buffers") {
+  onEachDevice([](Device &device) {
+    auto code = require(device.load(test::testKernels(), {"scale", "add"}));
+    auto queue = require(device.createQueue());
+    constexpr int64_t count = 1003, groups = 5;
+    auto a = upload(device, numbers(count));
+    std::vector<std::unique_ptr<Buffer>> factors, outs;
+    std::vector<void *> tables;
+    for (int64_t group = 0; group < groups; ++group) {
+      factors.push_back(upload(device, {float(group)}));
+      outs.push_back(upload(device, std::vector<float>(count)));
+      for (Buffer *buffer : {a.get(), factors.back().get(), outs.back().get()})
+        tables.push_back(buffer->data());
+    }
+    for (int64_t grain : {int64_t(64), 10 * count}) {
+      REQUIRE(queue->launch(*code, {0, tables, count, grain, 0, groups}).ok());
+      REQUIRE(queue->synchronize().ok());
+      for (int64_t group = 0; group < groups; ++group) {
+        std::vector<float> expected = numbers(count);
+        for (float &value : expected)
+          value *= float(group);
+        CHECK(download(device, *outs[size_t(group)]) == expected);
+      }
+    }
+    CHECK(queue->launch(*code, {0, tables, 0, 64, 0, groups}).ok());
+    CHECK_FALSE(queue->launch(*code, {0, tables, count, 64, 0, 0}).ok());
+    CHECK_FALSE(queue->launch(*code, {0, tables, count, 64, 0, groups - 1}).ok());
+  });
+}
+
 TEST_CASE("cts: every thread lends a kernel scratch memory of its own") {
   onEachDevice([](Device &device) {
     auto code = require(device.load(test::testKernels(), {"through"}));

@@ -84,7 +84,11 @@ void ExecRunner::runInstruction(Operation *op, Buffers &buffers, std::byte *fram
     std::memcpy(buffers[copy.getTarget()], buffers[copy.getSource()],
                 exec::getBufferBytes(cast<MemRefType>(copy.getSource().getType())));
   } else if (auto kernel = dyn_cast<exec::LaunchOp>(op)) {
-    launch(kernel.getKernel(), kernel.getInputs(), kernel.getOutputs(), buffers);
+    size_t groups = kernel.getGroups(), inputs = kernel.getInputs().size() / groups,
+           outputs = kernel.getOutputs().size() / groups;
+    for (size_t group = 0; group < groups; ++group)
+      launch(kernel.getKernel(), kernel.getInputs().slice(group * inputs, inputs),
+             kernel.getOutputs().slice(group * outputs, outputs), buffers);
   } else if (auto scalars = dyn_cast<exec::ScalarsOp>(op)) {
     launch(scalars.getProgram(), scalars.getInputs(), scalars.getOutputs(), buffers);
   } else if (auto product = dyn_cast<exec::GemmOp>(op)) {
