@@ -267,6 +267,9 @@ def GraphSchedule : Pass<"graph-schedule", "::mlir::func::FuncOp"> {
     the earlier one of equals. The new order is kept only where its peak is
     lower than that of the old one.
 
+    Then a call whose results are small (16 KiB) moves up to the call of the same function
+    before it, if its operands are there: one launch may make both.
+
     ```mlir
     %a = graph.exponential %x : tensor<1024xf32>
     %b = graph.sine %x : tensor<1024xf32>

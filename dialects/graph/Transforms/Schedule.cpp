@@ -11,6 +11,9 @@ namespace minigptc::graph {
 using namespace mlir;
 using namespace minigptc::graph;
 
+/// What a call may add to the bytes alive for being made earlier.
+static constexpr int64_t kGatheredBytes = 16384;
+
 namespace {
 /// A value's memory: bytes that live from the op that makes it to its last
 /// reader. Views are part of what they show.
@@ -164,6 +167,28 @@ std::vector<unsigned> schedule(const Problem &problem, int64_t &peak) {
   return order;
 }
 
+/// Small results of equal calls are made together, so that they do not take turns in one
+/// piece of memory, and one launch can make them (see --exec-group-launches).
+void gatherCalls(Block &block) {
+  DenseMap<Attribute, Operation *> last;
+  for (Operation &op : llvm::make_early_inc_range(block.without_terminator())) {
+    auto call = dyn_cast<func::CallOp>(op);
+    if (!call)
+      continue;
+    Operation *&before = last[call.getCalleeAttr()];
+    int64_t bytes = 0;
+    for (Type type : call.getResultTypes())
+      bytes += int64_t(minigptc::graph::detail::bytesOf(type));
+    bool isThere = before && llvm::all_of(call.getOperands(), [&](Value operand) {
+                     Operation *producer = operand.getDefiningOp();
+                     return !producer || producer->isBeforeInBlock(before);
+                   });
+    if (isThere && bytes <= kGatheredBytes)
+      call->moveAfter(before);
+    before = call;
+  }
+}
+
 struct Schedule : minigptc::graph::impl::GraphScheduleBase<Schedule> {
   void runOnOperation() override {
     func::FuncOp function = getOperation();
@@ -176,10 +201,10 @@ struct Schedule : minigptc::graph::impl::GraphScheduleBase<Schedule> {
       asWritten.run(op);
     int64_t peak = 0;
     std::vector<unsigned> order = schedule(problem, peak);
-    if (peak >= asWritten.getPeak())
-      return;
-    for (unsigned op : order)
-      problem.ops[op]->moveBefore(block.getTerminator());
+    if (peak < asWritten.getPeak())
+      for (unsigned op : order)
+        problem.ops[op]->moveBefore(block.getTerminator());
+    gatherCalls(block);
   }
 };
 } // namespace
