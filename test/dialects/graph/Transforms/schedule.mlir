@@ -1,8 +1,8 @@
 // RUN: minigptc-opt %s --pass-pipeline='builtin.module(func.func(graph-schedule))' | FileCheck %s
 
 func.func private @grow(%x: tensor<4xf32>) -> tensor<8192xf32> attributes {exec.kernel} {
-  %0 = graph.broadcast_in_dim %x, dims = [0] : (tensor<4xf32>) -> tensor<4x256xf32>
-  %1 = graph.reshape %0 : (tensor<4x256xf32>) -> tensor<8192xf32>
+  %0 = graph.broadcast_in_dim %x, dims = [0] : (tensor<4xf32>) -> tensor<4x2048xf32>
+  %1 = graph.reshape %0 : (tensor<4x2048xf32>) -> tensor<8192xf32>
   return %1 : tensor<8192xf32>
 }
 func.func private @shrink(%x: tensor<8192xf32>) -> tensor<f32> attributes {exec.kernel} {
