@@ -64,7 +64,8 @@ public:
         ignore(config.data.ignoreIndex), dtype(computeType(config.training.precision)) {}
 
   std::vector<Entry> entries(const ProgramOptions &options) const {
-    SpecTree state = evalShape([this](Key key) { return init(key); }, {{"key", keySpec()}});
+    SpecTree params = model.parameterTypes();
+    SpecTree state{{"params", params}, {"optimizer", optimizer.stateTypes(params)}};
     std::vector<Entry> result;
     if (options.training) {
       result.push_back(Entry("init", [this](Key key) { return Tree{{"state", init(key)}}; },
@@ -72,10 +73,11 @@ public:
       result.push_back(withBatch("train_step", {"state", state}, &Builder::trainStep, {"state"}));
     }
     if (options.evaluation)
-      result.push_back(evaluation(state["params"]));
+      result.push_back(evaluation(params));
     // Generation takes parameters that were rounded before.
-    SpecTree rounded =
-        evalShape([this](Tree params) { return computed(params); }, {{"params", state["params"]}});
+    SpecTree rounded = params.map([this](const TensorSpec &param) {
+      return isRounded(param) ? TensorSpec(dtype, param.shape) : param;
+    });
     if (options.logits)
       result.push_back(logits(rounded));
     if (options.decoding) {
@@ -84,8 +86,7 @@ public:
       result.push_back(next("decode", rounded, 1));
     }
     if (options.gradients)
-      result.push_back(
-          withBatch("gradients", {"params", state["params"]}, &Builder::gradients, {}));
+      result.push_back(withBatch("gradients", {"params", params}, &Builder::gradients, {}));
     for (Entry &entry : result)
       shard(entry);
     return result;
@@ -109,8 +110,11 @@ private:
   /// bf16, matrices are rounded once, and the vectors of norms stay as they are.
   Tree computed(const Tree &params) const {
     return params.map([this](const Value &param) {
-      return param.rank() >= 2 && param.dtype() != dtype ? convert(param, dtype) : param;
+      return isRounded(param.type()) ? convert(param, dtype) : param;
     });
+  }
+  bool isRounded(const TensorType &type) const {
+    return type.shape.size() >= 2 && type.dtype != dtype;
   }
 
   /// The mean over the positions that count, and their number.

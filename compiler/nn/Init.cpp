@@ -7,24 +7,30 @@
 using namespace minigptc;
 using namespace minigptc::nn;
 
+/// What a draw depends on, to the bit.
+static std::string textOf(const char *name, double a, double b = 0) {
+  return name + std::string("(") + detail::staticText(a) + "," + detail::staticText(b) + ")";
+}
+
 Initializer nn::init::zeros() {
-  return [](const Key &, const Shape &shape) { return minigptc::zeros(shape); };
+  return {[](const Key &, const Shape &shape) { return minigptc::zeros(shape); }, "zeros"};
 }
 
 Initializer nn::init::ones() {
-  return [](const Key &, const Shape &shape) { return minigptc::ones(shape); };
+  return {[](const Key &, const Shape &shape) { return minigptc::ones(shape); }, "ones"};
 }
 
 Initializer nn::init::normal(double deviation) {
-  return [deviation](const Key &key, const Shape &shape) {
-    return minigptc::normal(key, shape) * deviation;
-  };
+  return {
+      [=](const Key &key, const Shape &shape) { return minigptc::normal(key, shape) * deviation; },
+      textOf("normal", deviation)};
 }
 
 Initializer nn::init::truncatedNormal(double deviation, double limit) {
-  return [=](const Key &key, const Shape &shape) {
-    return minigptc::truncatedNormal(key, -limit, limit, shape) * deviation;
-  };
+  return {[=](const Key &key, const Shape &shape) {
+            return minigptc::truncatedNormal(key, -limit, limit, shape) * deviation;
+          },
+          textOf("truncated_normal", deviation, limit)};
 }
 
 Initializer nn::init::xavierNormal(int64_t in, int64_t out) {
@@ -33,7 +39,8 @@ Initializer nn::init::xavierNormal(int64_t in, int64_t out) {
 
 Initializer nn::init::xavierUniform(int64_t in, int64_t out) {
   double limit = std::sqrt(6.0 / double(in + out));
-  return [limit](const Key &key, const Shape &shape) { return uniform(key, shape, -limit, limit); };
+  return {[=](const Key &key, const Shape &shape) { return uniform(key, shape, -limit, limit); },
+          textOf("uniform", limit)};
 }
 
 Initializer nn::init::lecunNormal(int64_t in) {

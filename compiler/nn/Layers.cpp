@@ -112,9 +112,13 @@ MLP::MLP(int64_t d, int64_t ff, MLPOptions options)
 
 Value MLP::forward(Value x) const { return down_(options_.activation(up_(x))); }
 
-void Sequential::append(std::unique_ptr<Module> module) {
+void Sequential::append(std::unique_ptr<Module> module, const Module *first) {
   const Module &added = *module;
-  submodule(std::to_string(modules_.size()), added);
+  std::string name = std::to_string(modules_.size());
+  if (first)
+    submodule(name, added, *first);
+  else
+    submodule(name, added);
   modules_.push_back(std::move(module));
   steps_.push_back([&added](const Operand &x) { return added(x); });
 }

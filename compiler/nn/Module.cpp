@@ -38,6 +38,17 @@ struct Module::Frame {
     return made;
   }
 
+  /// The random streams that calls in here may draw from.
+  std::vector<std::string> streams() const {
+    const Frame *root = this;
+    while (!root->isRoot && root->parent)
+      root = root->parent;
+    std::vector<std::string> names;
+    for (const auto &[name, key] : root->keys)
+      names.push_back(name);
+    return names;
+  }
+
   /// Takes what a submodule's call put into the cache.
   void addUpdates(const std::string &prefix, const Tree &tree, const std::source_location &where) {
     for (const auto &[path, value] : tree.flatten()) {
@@ -80,7 +91,11 @@ void Module::param(const std::string &name, Shape shape, Initializer init,
 }
 
 void Module::submodule(const std::string &name, const Module &module) {
-  submodules_.emplace_back(name, &module);
+  submodules_.push_back({name, &module, nullptr});
+}
+
+void Module::submodule(const std::string &name, const Module &module, const Module &first) {
+  submodules_.push_back({name, &module, &first});
 }
 
 void Module::cached(const std::string &name, Shape shape) {
@@ -103,7 +118,7 @@ std::string Module::kind() const {
 void Module::collect(const std::string &prefix, std::vector<ParameterInfo> &out) const {
   for (const Declared &declared : params_)
     out.push_back({prefix + declared.name, declared.shape, declared.spec, declared.where});
-  for (const auto &[name, module] : submodules_)
+  for (const auto &[name, module, first] : submodules_)
     module->collect(name.empty() ? prefix : prefix + name + ".", out);
 }
 
@@ -129,6 +144,38 @@ void Module::declareSpecs() const {
             {parameter.name, parameter.shape, *parameter.spec, parameter.where});
 }
 
+SpecTree Module::parameterTypes() const {
+  SpecTree tree;
+  for (const Declared &declared : params_)
+    tree.set(declared.name, TensorSpec(f32, declared.shape));
+  for (const auto &[name, module, first] : submodules_) {
+    SpecTree specs = module->parameterTypes();
+    if (!name.empty() && !specs.empty())
+      tree.set(name, std::move(specs));
+    else
+      for (const auto &[entry, spec] : specs.entries())
+        tree.set(entry, spec);
+  }
+  return tree;
+}
+
+/// Appends all that `init` depends on but the key; false if an initializer does not say it.
+bool Module::describeInit(std::string &text) const {
+  for (const Declared &declared : params_) {
+    if (declared.init.text().empty())
+      return false;
+    text += declared.name + ":" + TensorType{f32, declared.shape}.toString() + "=" +
+            declared.init.text() + ";";
+  }
+  for (const auto &[name, module, first] : submodules_) {
+    text += name + "{";
+    if (!module->describeInit(text))
+      return false;
+    text += "}";
+  }
+  return true;
+}
+
 Tree Module::init(const Key &key, std::source_location where) const {
   declareSpecs();
   return initValues(key, where);
@@ -136,36 +183,47 @@ Tree Module::init(const Key &key, std::source_location where) const {
 
 Tree Module::initValues(const Key &key, const std::source_location &where) const {
   CallPlaceScope place(where);
-  Key traced(key.value(where), where);
-  return callFunction(
-      kind() + "_init",
-      [&] {
-        Tree tree;
-        uint64_t number = 0;
-        auto nextKey = [&] { return traced.foldIn(Operand(number++, where)); };
-        for (const Declared &declared : params_) {
-          Key own = nextKey();
-          tree.set(
-              declared.name,
-              callFunction(
-                  "init", [&]() -> Tree { return declared.init(own, declared.shape); }, where));
-        }
-        for (const auto &[name, module] : submodules_) {
-          if (module->parameters().empty()) {
-            ++number;
-            continue;
-          }
-          Tree values = module->initValues(nextKey(), where);
-          if (!name.empty()) {
-            tree.set(name, values);
-            continue;
-          }
-          for (const auto &[entry, value] : values.entries())
-            tree.set(entry, value);
-        }
-        return tree;
-      },
-      where);
+  Value input = key.value(where);
+  std::string name = kind() + "_init", text;
+  if (describeInit(text))
+    return callShared(
+        name, text, {input},
+        [&](std::span<const Value> inputs) { return traceInit(Key(inputs[0], where), where); },
+        where);
+  Key traced(input, where);
+  return callFunction(name, [&] { return traceInit(traced, where); }, where);
+}
+
+/// The body of `init`: each parameter and submodule has a key of its own.
+Tree Module::traceInit(const Key &key, const std::source_location &where) const {
+  Tree tree;
+  uint64_t number = 0;
+  auto nextKey = [&] { return key.foldIn(Operand(number++, where)); };
+  for (const Declared &declared : params_) {
+    Key own = nextKey();
+    Tree value =
+        callFunction("init", [&]() -> Tree { return declared.init(own, declared.shape); }, where);
+    if (TensorType expected{f32, declared.shape}; value.leaf(where).type() != expected)
+      throw TraceError("the first value of parameter '" + declared.name + "' of '" + kind() +
+                           "' is " + value.leaf(where).type().toString() + ", not " +
+                           expected.toString(),
+                       where);
+    tree.set(declared.name, std::move(value));
+  }
+  for (const auto &[name, module, first] : submodules_) {
+    if (module->parameters().empty()) {
+      ++number;
+      continue;
+    }
+    Tree values = module->initValues(nextKey(), where);
+    if (!name.empty()) {
+      tree.set(name, std::move(values));
+      continue;
+    }
+    for (const auto &[entry, value] : values.entries())
+      tree.set(entry, value);
+  }
+  return tree;
 }
 
 Tree Module::initCache(int64_t batch, int64_t positions, DType dtype,
@@ -179,7 +237,7 @@ Tree Module::initCache(int64_t batch, int64_t positions, DType dtype,
     all.insert(all.end(), shape.begin(), shape.end());
     cache.set(name, zeros(all, dtype, where));
   }
-  for (const auto &[name, module] : submodules_) {
+  for (const auto &[name, module, first] : submodules_) {
     Tree part = module->initCache(batch, positions, dtype, where);
     if (part.empty())
       continue;
@@ -197,28 +255,63 @@ Tree Module::initCache(int64_t batch, int64_t positions, DType dtype,
 //===----------------------------------------------------------------------===//
 
 Value Module::run(Frame &frame, const std::string &name, const Operand &x,
-                  const std::function<Value(Value)> &body) const {
+                  const std::function<Value(Value)> &body, const Module *first) const {
   CallPlaceScope place(x.where());
   TraceContext &context = TraceContext::current(x.where());
   frame.callerDepth = context.depth();
   if (x.isNumber())
     throw TraceError("a module is called with a number; it takes a tensor", x.where());
-  Tree out = callFunction(
-      name,
-      [&]() -> Tree {
-        Value value = body(x.value());
-        if (frame.updates.empty())
-          return value;
-        return Tree{{"value", value}, {"cache", Tree::unflatten(frame.updates)}};
-      },
-      x.where());
+  auto traced = [&](const Value &input) -> Tree {
+    Value value = body(input);
+    if (frame.updates.empty())
+      return value;
+    return Tree{{"value", value}, {"cache", Tree::unflatten(frame.updates)}};
+  };
+  Tree out = first ? callAsFirst(frame, name, x, traced, first)
+                   : callFunction(name, [&] { return traced(x.value()); }, x.where());
   if (out.isLeaf())
     return out;
   if (frame.isRoot) // The updates, as values of the caller.
     frame.updates = out["cache"].flatten();
   else
-    frame.parent->addUpdates(*frame.parent->module->nameOf(this), out["cache"], x.where());
+    frame.parent->addUpdates(frame.parent->module->find(this)->name, out["cache"], x.where());
   return out["value"];
+}
+
+/// A call that shares its function with those of modules made in the same way. All in which
+/// these calls differ is an input: x, parameters, cache and keys.
+Tree Module::callAsFirst(Frame &frame, const std::string &name, const Operand &x,
+                         const std::function<Tree(const Value &)> &body,
+                         const Module *first) const {
+  std::string variant = std::to_string(reinterpret_cast<uintptr_t>(first)) +
+                        (frame.isTraining ? " training" : "") + (frame.position ? " cached" : "");
+  std::vector<Value> inputs{x.value()};
+  auto add = [&](const Tree &tree) {
+    for (const auto &[path, leaf] : tree.flatten()) {
+      variant += " " + path;
+      inputs.push_back(leaf);
+    }
+  };
+  static const Tree none;
+  const Tree &params = *frame.params, &cache = frame.cache ? *frame.cache : none;
+  add(params);
+  add(cache);
+  std::vector<std::string> streams = frame.streams();
+  for (const std::string &stream : streams)
+    inputs.push_back(frame.keyOf(stream, x.where())->value(x.where()));
+  return callShared(
+      name, variant, inputs,
+      [&](std::span<const Value> arguments) {
+        size_t next = 1;
+        auto take = [&](const Value &) { return arguments[next++]; };
+        Tree ownParams = params.map(take), ownCache = cache.map(take);
+        frame.params = &ownParams;
+        frame.cache = frame.cache ? &ownCache : nullptr;
+        for (const std::string &stream : streams)
+          frame.keys.insert_or_assign(stream, Key(arguments[next++], x.where()));
+        return body(arguments[0]);
+      },
+      x.where());
 }
 
 Value Module::apply(const Tree &params, const Operand &x, const ApplyOptions &options) const {
@@ -265,19 +358,18 @@ CachedOutput Module::applyCachedAs(const std::string &name, const Tree &params, 
   return {value, Tree::unflatten(next)};
 }
 
-/// The name under which a submodule was declared; this module itself has the empty one.
-const std::string *Module::nameOf(const Module *child) const {
-  static const std::string none;
-  for (const auto &[name, module] : submodules_)
-    if (module == child)
-      return &name;
-  return child == this ? &none : nullptr;
+/// The declaration of a submodule; this module itself has the empty name.
+const Module::Submodule *Module::find(const Module *child) const {
+  static const Submodule self{"", nullptr, nullptr};
+  for (const Submodule &submodule : submodules_)
+    if (submodule.module == child)
+      return &submodule;
+  return child == this ? &self : nullptr;
 }
 
 /// A submodule's part of the parameters or of the cache.
-const Tree *Module::findPart(const Tree &parent, const Module *child) const {
-  const std::string *name = nameOf(child);
-  return !name ? nullptr : name->empty() ? &parent : parent.find(*name);
+static const Tree *findPart(const Tree &parent, const std::string &name) {
+  return name.empty() ? &parent : parent.find(name);
 }
 
 Value Module::operator()(const Operand &x) const {
@@ -291,11 +383,12 @@ Value Module::invoke(const std::string &name, const Operand &x,
     throw TraceError("module '" + kind() +
                          "' is called outside a module's forward, where it has no parameters",
                      x.where(), {"call apply(params, x)"});
-  if (!caller->module->nameOf(this))
+  const Submodule *declared = caller->module->find(this);
+  if (!declared)
     throw TraceError("module '" + kind() + "' is no submodule of '" + caller->module->kind() +
                          "', which calls it",
                      x.where(), {"declare it in the constructor: submodule(\"name\", member)"});
-  const Tree *params = caller->module->findPart(*caller->params, this);
+  const Tree *params = findPart(*caller->params, declared->name);
   static const Tree none;
   if (!params && !parameters().empty())
     throw TraceError("the parameters given to '" + caller->module->kind() +
@@ -303,10 +396,10 @@ Value Module::invoke(const std::string &name, const Operand &x,
                      x.where());
   Frame frame(this, params ? params : &none, caller);
   frame.isTraining = caller->isTraining;
-  frame.cache = caller->cache ? caller->module->findPart(*caller->cache, this) : nullptr;
+  frame.cache = caller->cache ? findPart(*caller->cache, declared->name) : nullptr;
   frame.position = caller->position;
   frame.number = caller->uses++;
-  return run(frame, name, x, body);
+  return run(frame, name, x, body, declared->first);
 }
 
 //===----------------------------------------------------------------------===//

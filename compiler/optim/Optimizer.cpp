@@ -38,11 +38,11 @@ void checkSame(const char *what, const Tree &tree, const Tree &params,
 
 /// The sum of squares of a leaf: one function per shape.
 Value squareSum(const Value &x, const std::source_location &where) {
-  return callFunction(
-      "square_sum",
-      [&]() -> Tree {
-        Value wide = x.dtype() == f64 ? x : convert(x, f32);
-        return sum(square(wide));
+  return callShared(
+      "square_sum", "", {x},
+      [](std::span<const Value> inputs) -> Tree {
+        const Value &x = inputs[0];
+        return sum(square(x.dtype() == f64 ? x : convert(x, f32)));
       },
       where);
 }
@@ -67,14 +67,22 @@ Tree optim::clipGradients(const Tree &grads, double limit, std::source_location 
   return grads.map([&](const Value &grad) { return grad * convert(factor, grad.dtype()); });
 }
 
+SpecTree Optimizer::stateTypes(const SpecTree &params, std::source_location where) const {
+  SpecTree state;
+  state.set("count", TensorSpec(i64, {}));
+  for (const std::string &slot : allSlots(rules_, where))
+    state.set(slot, params);
+  return state;
+}
+
 Tree Optimizer::init(const Tree &params, std::source_location where) const {
   detail::CallPlaceScope place(where);
-  Tree state;
-  state.set("count", zeros({}, i64));
-  for (const std::string &slot : allSlots(rules_, where))
-    state.set(slot,
-              params.map([](const Value &param) { return zeros(param.shape(), param.dtype()); }));
-  return state;
+  SpecTree specs = params.map([](const Value &param) { return TensorSpec(param.type()); });
+  std::map<std::pair<DType, Shape>, Value> known;
+  return stateTypes(specs, where).map([&](const TensorSpec &spec) {
+    Value &zero = known[{spec.dtype, spec.shape}];
+    return zero.valid() ? zero : zero = zeros(spec.shape, spec.dtype);
+  });
 }
 
 Update Optimizer::update(const Tree &grads, const Tree &state, const Tree &params,
@@ -139,19 +147,27 @@ GuardedUpdate Optimizer::run(const Value *loss, const Tree &grads, const Tree &s
   if (loss)
     step.finite = isFinite(*loss) & isFinite(step.gradNorm);
 
-  // Each parameter's update is a function of its own, shared by equal shapes.
+  // Each parameter's update is a function of its own, traced once for those that all rules
+  // treat alike.
   auto names = params.flatten(), gradients = grads.flatten();
-  std::map<std::string, std::vector<std::pair<std::string, Value>>> states;
+  std::vector<std::vector<std::pair<std::string, Value>>> states;
   for (const std::string &slot : slots)
-    states[slot] = state[slot].flatten();
+    states.push_back(state[slot].flatten());
   std::map<std::string, std::vector<Value>> updated;
   for (size_t i = 0; i < names.size(); ++i) {
-    Tree result = callFunction(
-        "update",
-        [&] {
-          Leaf leaf{names[i].first, names[i].second, gradients[i].second, {}};
-          for (const std::string &slot : slots)
-            leaf.slots[slot] = states[slot][i].second;
+    const std::string &name = names[i].first;
+    std::vector<Value> inputs{names[i].second, gradients[i].second};
+    for (const auto &values : states)
+      inputs.push_back(values[i].second);
+    std::string variant;
+    for (const auto &rule : rules_)
+      variant += rule->variant(name, inputs[0].shape()) + "\n";
+    Tree result = callShared(
+        "update", variant, inputs,
+        [&](std::span<const Value> inputs) {
+          Leaf leaf{name, inputs[0], inputs[1], {}};
+          for (size_t s = 0; s < slots.size(); ++s)
+            leaf.slots[slots[s]] = inputs[2 + s];
           Leaf old = leaf;
           for (size_t r = 0; r < rules_.size(); ++r)
             rules_[r]->apply(leaf, step.values[r]);
@@ -165,8 +181,8 @@ GuardedUpdate Optimizer::run(const Value *loss, const Tree &grads, const Tree &s
           return out;
         },
         where);
-    for (const auto &[name, value] : result.entries())
-      updated[name].push_back(value.leaf());
+    for (const auto &[entry, value] : result.entries())
+      updated[entry].push_back(value.leaf());
   }
 
   auto shaped = [&](const std::vector<Value> &values) {

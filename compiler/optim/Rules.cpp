@@ -12,6 +12,7 @@ class ClipByGlobalNorm : public Rule {
 public:
   explicit ClipByGlobalNorm(double limit) : limit(limit) {}
   bool needsGradNorm() const override { return true; }
+  std::string variant(const std::string &, const Shape &) const override { return ""; }
   void apply(Leaf &leaf, const StepValues &values) const override {
     // A factor of exactly 1 leaves the bits alone.
     Value factor = select(values.gradNorm < limit, 1.0, limit / values.gradNorm);
@@ -26,6 +27,9 @@ class AdamW : public Rule {
 public:
   explicit AdamW(AdamWOptions options) : options(std::move(options)) {}
   std::vector<std::string> slots() const override { return {"m", "v"}; }
+  std::string variant(const std::string &name, const Shape &shape) const override {
+    return options.decays(name, shape) ? "decays" : "";
+  }
 
   std::vector<std::pair<std::string, Value>> hostScalars(const Value &count) const override {
     Value t = count + 1.0;
@@ -61,6 +65,7 @@ public:
   std::vector<std::string> slots() const override {
     return options.momentum != 0 ? std::vector<std::string>{"m"} : std::vector<std::string>{};
   }
+  std::string variant(const std::string &, const Shape &) const override { return ""; }
   std::vector<std::pair<std::string, Value>> hostScalars(const Value &count) const override {
     return {{"learning_rate", options.learningRate(count)}};
   }

@@ -56,6 +56,20 @@ void bringTo(ModuleOp module, Stage stage, const CompileOptions &options, Compil
   throw CompileError(errors.text());
 }
 
+bool isIn(ModuleOp module, Stage stage) {
+  auto name = module->getAttrOfType<StringAttr>(kStageAttr);
+  return name && parseStage(name.getValue()) == stage;
+}
+
+/// What `run` gives; a CompileError with its diagnostics if it fails.
+template <typename Run> auto check(ModuleOp module, Run run) {
+  DiagnosticCollector errors(module.getContext());
+  auto result = run();
+  if (failed(result))
+    throw CompileError(errors.text());
+  return result;
+}
+
 std::string print(ModuleOp module) {
   std::string text;
   llvm::raw_string_ostream stream(text);
@@ -72,12 +86,23 @@ CompiledProgram compileModule(ModuleOp module, const CompileOptions &options,
   CompiledProgram result;
   if (traceSeconds > 0)
     result.stats.parts.push_back({"stage", "trace", traceSeconds, 1, {}});
+  const cpu::Isa *isa = cpu::Isa::named(options.cpu);
+  if (!isa)
+    throw CompileError("there is no code for cpu '" + options.cpu + "'; it is native or baseline");
+  // From stage `schedule` on kernels are final: their code is generated beside the rest.
+  if (!isIn(module, Stage::exec))
+    bringTo(module, Stage::schedule, options, result.stats);
+  auto started = std::chrono::steady_clock::now();
+  cpu::KernelCompiler kernels(*isa, options);
+  (void)check(module, [&] { return kernels.start(module); });
+  if (options.timing)
+    result.stats.parts.push_back(
+        {"step", "kernels: from the cache, or begun", secondsSince(started), 1, {}});
   bringTo(module, Stage::exec, options, result.stats);
   result.stats.passesSeconds = secondsSince(start);
-  DiagnosticCollector errors(module.getContext());
-  FailureOr<std::vector<std::byte>> artifact = cpu::emitArtifact(module, options, result.stats);
-  if (failed(artifact))
-    throw CompileError(errors.text());
+  auto artifact = check(
+      module, [&] { return cpu::emitArtifact(module, *isa, kernels, options, result.stats); });
+  result.stats.codegenSeconds = secondsSince(start) - result.stats.passesSeconds;
   // Printed IR may say what passes have no reason to doubt (a name twice, a tensor of 2^60
   // bytes): what the runtime would refuse is no artifact.
   if (auto program = runtime::readArtifact(*artifact); !program)

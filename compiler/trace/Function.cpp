@@ -14,6 +14,20 @@ Tree minigptc::callFunction(const std::string &name, const std::function<Tree()>
   return context.call(traced, where);
 }
 
+Tree minigptc::callShared(const std::string &name, const std::string &variant,
+                          const std::vector<Value> &inputs,
+                          const std::function<Tree(std::span<const Value>)> &body,
+                          std::source_location where) {
+  TraceContext &context = TraceContext::current(where);
+  llvm::SmallVector<mlir::Value> values;
+  for (const Value &input : inputs)
+    values.push_back(context.localize(input, where));
+  auto trace = [&](llvm::ArrayRef<Value> arguments) {
+    return body({arguments.begin(), arguments.end()});
+  };
+  return context.call(context.traceShared(name, variant, values, trace, where), where);
+}
+
 std::vector<Value>
 minigptc::hostCall(const std::string &name, const std::vector<Value> &inputs,
                    const std::function<std::vector<Value>(const std::vector<Value> &)> &body,

@@ -182,9 +182,10 @@ minigptc::TensorType minigptc::detail::toTensorType(Type type) {
 }
 
 minigptc::Value TraceContext::wrap(mlir::Value value) {
-  return minigptc::Value(
-      scope().id, value.getAsOpaquePointer(),
-      std::make_shared<const minigptc::TensorType>(toTensorType(value.getType())));
+  auto &type = types[value.getType()];
+  if (!type)
+    type = std::make_shared<const minigptc::TensorType>(toTensorType(value.getType()));
+  return minigptc::Value(scope().id, value.getAsOpaquePointer(), type);
 }
 
 mlir::Value TraceContext::capture(FunctionScope &scope, mlir::Value outer,
@@ -287,12 +288,33 @@ TracedFunction TraceContext::traceFunction(StringRef name, ArrayRef<mlir::Value>
   function.setPrivate();
   if (options.isHost)
     function->setAttr(graph::attr::kHost, UnitAttr::get(mlir()));
+  if (options.isShared)
+    function->setAttr(graph::attr::kShared, UnitAttr::get(mlir()));
   if (options.remat)
     function->setAttr(graph::attr::kRemat, options.remat);
   scope.function = nullptr;
   scopes.pop_back();
   traced.function = table.add(function, name);
   return traced;
+}
+
+TracedFunction TraceContext::traceShared(StringRef name, StringRef variant,
+                                         ArrayRef<mlir::Value> inputs,
+                                         function_ref<Tree(ArrayRef<minigptc::Value>)> body,
+                                         const std::source_location &where) {
+  std::pair key((name + "\n" + variant).str(), std::vector<const void *>());
+  for (mlir::Value input : inputs)
+    key.second.push_back(input.getType().getAsOpaquePointer());
+  if (auto known = scope().shared.find(key); known != scope().shared.end()) {
+    TracedFunction traced = known->second;
+    llvm::copy(inputs, traced.operands.begin());
+    return traced;
+  }
+  // On many devices calls may differ in their shardings: there, small functions are inlined.
+  PrivateOptions options;
+  options.isShared = mesh().numDevices() == 1;
+  TracedFunction traced = traceFunction(name, inputs, body, where, options);
+  return scope().shared[key] = std::move(traced);
 }
 
 void TraceContext::inScope(size_t depth, function_ref<void()> body) {

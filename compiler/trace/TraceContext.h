@@ -22,6 +22,13 @@
 
 namespace minigptc::detail {
 
+/// A finished private function and what its caller must pass.
+struct TracedFunction {
+  mlir::func::FuncOp function;
+  llvm::SmallVector<mlir::Value> operands; ///< explicit ones, then captured ones
+  Tree output;                             ///< its leaves are gone: only structure and types
+};
+
 /// A function under construction. Erases it if tracing is abandoned.
 struct FunctionScope {
   FunctionScope(uint64_t id, mlir::func::FuncOp function);
@@ -37,17 +44,12 @@ struct FunctionScope {
   /// Outer values that may not be captured: they are differentiated arguments.
   llvm::DenseSet<mlir::Value> differentiated;
   bool isEntry = false, isHost = false;
-};
-
-/// A finished private function and what its caller must pass.
-struct TracedFunction {
-  mlir::func::FuncOp function;
-  llvm::SmallVector<mlir::Value> operands; ///< explicit ones, then captured ones
-  Tree output;                             ///< its leaves are gone: only structure and types
+  /// Functions that it calls with shared bodies, by name, variant and types of inputs.
+  std::map<std::pair<std::string, std::vector<const void *>>, TracedFunction> shared;
 };
 
 struct PrivateOptions {
-  bool isHost = false;
+  bool isHost = false, isShared = false;
   /// Numbers of explicit inputs that are differentiated.
   llvm::SmallVector<unsigned> differentiated = {};
   /// Attribute of the function, or null.
@@ -85,6 +87,11 @@ public:
                                llvm::function_ref<Tree(llvm::ArrayRef<Value>)> body,
                                const std::source_location &where,
                                const PrivateOptions &options = {});
+  /// As `traceFunction`, once for all equal bodies of the innermost function (see callShared).
+  TracedFunction traceShared(llvm::StringRef name, llvm::StringRef variant,
+                             llvm::ArrayRef<mlir::Value> inputs,
+                             llvm::function_ref<Tree(llvm::ArrayRef<Value>)> body,
+                             const std::source_location &where);
   /// Calls a function from the innermost one; the results' tree.
   Tree call(const TracedFunction &traced, const std::source_location &where);
   void traceEntry(const Entry &entry);
@@ -120,6 +127,7 @@ private:
 
   ProgramImpl &program;
   FunctionTable table;
+  llvm::DenseMap<mlir::Type, std::shared_ptr<const TensorType>> types; ///< as Values have them
   std::vector<std::unique_ptr<FunctionScope>> scopes;
   Mesh mesh_;
   std::map<std::string, ParameterSpec> parameterSpecs; ///< by path

@@ -88,12 +88,10 @@ MiniGPT::MiniGPT(const ModelConfig &config)
   nn::Initializer embedding = nn::init::normal(1 / std::sqrt(double(config.dModel)));
   Module::param("token_emb", {config.vocabSize, config.dModel}, embedding);
   Module::param("pos_emb", {config.contextLength, config.dModel}, embedding);
-  for (int64_t i = 0; i < config.numLayers; ++i) {
-    if (isSimple(config))
-      blocks_.add<SimpleBlock>(config);
-    else
-      blocks_.add<FullBlock>(config);
-  }
+  if (isSimple(config))
+    blocks_.repeat<SimpleBlock>(config.numLayers, config);
+  else
+    blocks_.repeat<FullBlock>(config.numLayers, config);
   submodule("blocks", blocks_);
   submodule("output", output_);
 }

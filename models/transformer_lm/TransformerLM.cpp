@@ -38,8 +38,7 @@ void TransformerLM::check(const runtime::ModelConfig &config) {
 TransformerLM::TransformerLM(const runtime::ModelConfig &config,
                              const std::optional<PartitionSpec> &blockInput)
     : tokens_(config.vocabSize, config.dModel), final_(config.dModel) {
-  for (int64_t i = 0; i < config.numLayers; ++i)
-    layers_.add<TransformerBlock>(config, blockInput);
+  layers_.repeat<TransformerBlock>(config.numLayers, config, blockInput);
   submodule("token_embeddings", tokens_);
   submodule("layers", layers_);
   submodule("ln_final", final_);

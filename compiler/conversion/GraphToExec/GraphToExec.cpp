@@ -14,10 +14,21 @@ using namespace mlir;
 using namespace minigptc;
 
 namespace {
-MemRefType getBufferType(Type type) {
-  auto tensor = cast<RankedTensorType>(type);
-  return MemRefType::get(tensor.getShape(), tensor.getElementType());
-}
+/// The buffers' types of tensors. Making one takes a while, and models have few.
+class BufferTypes {
+public:
+  MemRefType operator()(Type type) {
+    MemRefType &known = types[type];
+    if (!known) {
+      auto tensor = cast<RankedTensorType>(type);
+      known = MemRefType::get(tensor.getShape(), tensor.getElementType());
+    }
+    return known;
+  }
+
+private:
+  DenseMap<Type, MemRefType> types;
+};
 
 bool isView(Operation *op) {
   auto instruction = dyn_cast<graph::InstructionOp>(op);
@@ -33,8 +44,9 @@ bool isHost(Operation *op) {
 class BlockEmitter {
 public:
   BlockEmitter(func::FuncOp function, const BufferAssignment &buffers,
-               BufferAssignment::CalleeLookup lookup)
-      : function(function), buffers(buffers), lookup(lookup), builder(function.getContext()) {}
+               BufferAssignment::CalleeLookup lookup, BufferTypes &getBufferType)
+      : function(function), buffers(buffers), lookup(lookup), getBufferType(getBufferType),
+        builder(function.getContext()) {}
 
   LogicalResult emit() {
     exec::BlockOp block = createBlock();
@@ -184,6 +196,7 @@ private:
   func::FuncOp function;
   const BufferAssignment &buffers;
   BufferAssignment::CalleeLookup lookup;
+  BufferTypes &getBufferType;
   OpBuilder builder;
   DenseMap<Value, Value> values;
   ArrayRef<BlockArgument> outputs;
@@ -195,6 +208,7 @@ struct ConvertGraphToExec : minigptc::impl::ConvertGraphToExecBase<ConvertGraphT
     if (failed(functions))
       return signalPassFailure();
     InPlaceAnalysis inPlace;
+    BufferTypes types;
     DenseMap<StringAttr, BlockInfo> blocks;
     auto lookup = [&](FlatSymbolRefAttr callee) -> CalleeInfo {
       StringAttr name = callee.getAttr();
@@ -211,7 +225,7 @@ struct ConvertGraphToExec : minigptc::impl::ConvertGraphToExecBase<ConvertGraphT
         return signalPassFailure();
       }
       auto buffers = BufferAssignment::compute(function, lookup, inPlace);
-      if (failed(buffers) || failed(BlockEmitter(function, *buffers, lookup).emit()))
+      if (failed(buffers) || failed(BlockEmitter(function, *buffers, lookup, types).emit()))
         return signalPassFailure();
       BlockInfo &info = blocks[function.getSymNameAttr()];
       if (functions->getUses(function).size() > 0) // An entry's table would be large.

@@ -2,6 +2,7 @@
 #include "compiler/conversion/GraphToExec/MemoryPlanner.h"
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <numeric>
 #include <tuple>
@@ -9,30 +10,55 @@
 using namespace minigptc;
 
 namespace {
-struct Placed {
-  int64_t offset, size;
-  size_t buffer;
-};
-
-bool overlap(const Lifetime &a, const Lifetime &b) { return a.begin <= b.end && b.begin <= a.end; }
-
-/// The start of the smallest gap of at least `size` bytes between the buffers
-/// that are alive with this one; `placed` is sorted by offset.
-int64_t findGap(const std::vector<Placed> &placed, const std::vector<Lifetime> &buffers,
-                const Lifetime &buffer, int64_t size) {
-  int64_t best = -1, bestSize = 0, free = 0; // From `free` on nothing seen so far is in the way.
-  for (const Placed &other : placed) {
-    if (!overlap(buffers[other.buffer], buffer))
-      continue;
-    int64_t gap = other.offset - free;
-    if (gap >= size && (best < 0 || gap < bestSize)) {
-      best = free;
-      bestSize = gap;
+/// Buffers that have their places, by offset. A deep model has thousands, few of which are
+/// alive at once: those are gathered first, some at a time, without branches.
+class Placed {
+public:
+  /// The start of the smallest gap of at least `size` bytes between the buffers that are alive
+  /// with this one, or behind them.
+  int64_t findGap(const Lifetime &buffer, int64_t size) const {
+    int64_t best = -1, bestSize = 0, free = 0; // From `free` on nothing so far is in the way.
+    std::array<uint32_t, 128> alive;
+    for (size_t begin = 0; begin < places.size(); begin += alive.size()) {
+      size_t end = std::min(begin + alive.size(), places.size()), count = 0;
+      for (size_t i = begin; i < end; ++i) {
+        alive[count] = uint32_t(i);
+        count += size_t(begins[i] <= buffer.end) & size_t(ends[i] >= buffer.begin);
+      }
+      for (size_t k = 0; k < count; ++k) {
+        auto [offset, bytes] = places[alive[k]];
+        int64_t gap = offset - free;
+        if (gap == size)
+          return free;
+        if (gap > size && (best < 0 || gap < bestSize)) {
+          best = free;
+          bestSize = gap;
+        }
+        free = std::max(free, offset + bytes);
+      }
     }
-    free = std::max(free, other.offset + other.size);
+    return best < 0 ? free : best;
   }
-  return best < 0 ? free : best;
-}
+
+  void insert(const Lifetime &buffer, int64_t offset, int64_t size) {
+    auto behind = std::upper_bound(places.begin(), places.end(), offset,
+                                   [](int64_t at, auto place) { return at < place.first; });
+    auto index = behind - places.begin();
+    // What lives and lies beside each other counts as one: what one layer keeps for another.
+    if (index > 0 && begins[index - 1] == buffer.begin && ends[index - 1] == buffer.end &&
+        places[index - 1].first + places[index - 1].second == offset) {
+      places[index - 1].second += size;
+      return;
+    }
+    places.insert(behind, {offset, size});
+    begins.insert(begins.begin() + index, buffer.begin);
+    ends.insert(ends.begin() + index, buffer.end);
+  }
+
+private:
+  std::vector<std::pair<int64_t, int64_t>> places; ///< offset, bytes
+  std::vector<int64_t> begins, ends;               ///< lifetimes, in the same order
+};
 } // namespace
 
 MemoryPlan minigptc::planMemory(const std::vector<Lifetime> &buffers) {
@@ -44,18 +70,14 @@ MemoryPlan minigptc::planMemory(const std::vector<Lifetime> &buffers) {
   });
   MemoryPlan plan;
   plan.offsets.assign(buffers.size(), 0);
-  std::vector<Placed> placed;
+  Placed placed;
   for (size_t index : order) {
     int64_t size = alignBuffer(buffers[index].bytes);
     if (size == 0)
       continue;
-    Placed entry = {findGap(placed, buffers, buffers[index], size), size, index};
-    plan.offsets[index] = entry.offset;
-    plan.size = std::max(plan.size, entry.offset + size);
-    auto behind =
-        std::upper_bound(placed.begin(), placed.end(), entry,
-                         [](const Placed &a, const Placed &b) { return a.offset < b.offset; });
-    placed.insert(behind, entry);
+    int64_t offset = plan.offsets[index] = placed.findGap(buffers[index], size);
+    plan.size = std::max(plan.size, offset + size);
+    placed.insert(buffers[index], offset, size);
   }
   return plan;
 }

@@ -5,8 +5,6 @@
 #include "dialects/graph/IR/Graph.h"
 #include "dialects/graph/Transforms/RecomputePrice.h"
 
-#include <map>
-
 using namespace mlir;
 using namespace minigptc;
 
@@ -92,7 +90,7 @@ private:
   /// Where an instruction writes over what it reads, one piece of memory has two
   /// names for a moment: the new one counts from the next instruction on.
   void separateInPlace(std::vector<Piece> &pieces) {
-    std::map<std::pair<int64_t, int64_t>, int64_t> ends; // of the memory at (offset, bytes)
+    DenseMap<std::pair<int64_t, int64_t>, int64_t> ends; // of the memory at (offset, bytes)
     for (Piece &piece : pieces) {
       auto [found, isNew] = ends.try_emplace({piece.offset, piece.bytes}, piece.end);
       if (!isNew && found->second == piece.begin)
@@ -102,17 +100,21 @@ private:
   }
 
   int64_t findPeak(const std::vector<Piece> &pieces) {
-    std::map<int64_t, int64_t> changes;
+    std::vector<std::pair<int64_t, int64_t>> changes; // time, bytes
     for (const Piece &piece : pieces) {
       if (piece.begin > piece.end)
         continue;
-      changes[piece.begin] += alignBuffer(piece.bytes);
-      changes[piece.end + 1] -= alignBuffer(piece.bytes);
+      changes.emplace_back(piece.begin, alignBuffer(piece.bytes));
+      changes.emplace_back(piece.end + 1, -alignBuffer(piece.bytes));
     }
+    llvm::sort(changes);
     int64_t live = 0, peak = -1, time = 0;
-    for (auto [at, change] : changes)
-      if ((live += change) > peak)
-        peak = live, time = at;
+    for (size_t i = 0; i < changes.size(); ++i) {
+      live += changes[i].second;
+      bool isLast = i + 1 == changes.size() || changes[i + 1].first != changes[i].first;
+      if (isLast && live > peak)
+        peak = live, time = changes[i].first;
+    }
     return time;
   }
 
@@ -156,7 +158,7 @@ MemoryReport minigptc::computeMemoryReport(ModuleOp module, exec::BlockOp entry)
         {name ? name.str() : describe(type), exec::getBufferBytes(type), argument.getLoc()});
   }
   llvm::sort(report.items, [](const MemoryItem &a, const MemoryItem &b) {
-    return std::pair(-a.bytes, a.tensor) < std::pair(-b.bytes, b.tensor);
+    return a.bytes != b.bytes ? a.bytes > b.bytes : a.tensor < b.tensor;
   });
   for (const MemoryItem &item : report.items)
     report.total += item.bytes;

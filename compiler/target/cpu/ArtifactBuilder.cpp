@@ -104,7 +104,7 @@ LogicalResult ArtifactBuilder::visit(Operation &op, BlockTables &tables) {
         return success();
       })
       .Case([&](exec::CallOp call) -> LogicalResult {
-        auto callee = module.lookupSymbol<exec::BlockOp>(call.getCallee());
+        auto callee = symbols.lookup<exec::BlockOp>(call.getCallee());
         if (!callee)
           return call.emitError("calls block '") << call.getCallee() << "', which is not there";
         bool repeats = call.getCount() != 1;
@@ -138,7 +138,7 @@ uint32_t ArtifactBuilder::constantNumber(ElementsAttr value) {
 }
 
 FailureOr<uint32_t> ArtifactBuilder::kernelNumber(exec::LaunchOp op) {
-  auto kernel = module.lookupSymbol<func::FuncOp>(op.getKernel());
+  auto kernel = symbols.lookup<func::FuncOp>(op.getKernel());
   if (!kernel)
     return op.emitError("launches kernel '") << op.getKernel() << "', which is not there";
   auto [entry, isNew] = kernelNumbers.try_emplace(kernel, kernels.size());
@@ -183,7 +183,7 @@ uint32_t ArtifactBuilder::gemmNumber(exec::GemmOp op) {
 }
 
 FailureOr<uint32_t> ArtifactBuilder::hostProgramNumber(exec::ScalarsOp op) {
-  auto function = module.lookupSymbol<func::FuncOp>(op.getProgram());
+  auto function = symbols.lookup<func::FuncOp>(op.getProgram());
   if (!function)
     return op.emitError("evaluates '") << op.getProgram() << "', which is not there";
   auto [entry, isNew] = hostNumbers.try_emplace(function, hostPrograms.size());

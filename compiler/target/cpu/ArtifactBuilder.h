@@ -6,7 +6,7 @@
 //
 //   ArtifactBuilder builder(module, isa);
 //   if (failed(builder.collect())) …           // kernels, blocks, host programs
-//   auto objects = compileKernels(builder.getKernels(), …);
+//   auto objects = kernels.finish(builder.getKernels(), stats);
 //   std::vector<std::byte> file = builder.finish(code);
 //
 //===----------------------------------------------------------------------===//
@@ -20,13 +20,16 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "runtime/exec/Artifact.h"
 
+#include "llvm/ADT/StringMap.h"
+
 #include <span>
 
 namespace minigptc::cpu {
 
 class ArtifactBuilder {
 public:
-  ArtifactBuilder(mlir::ModuleOp module, const Isa &isa) : module(module), isa(isa) {}
+  ArtifactBuilder(mlir::ModuleOp module, const Isa &isa)
+      : module(module), symbols(module), isa(isa) {}
 
   /// Numbers what the blocks use and builds their instructions. Diagnostics on
   /// failure (an unknown symbol, a host function that cannot be evaluated).
@@ -59,7 +62,9 @@ private:
   llvm::FailureOr<uint32_t> kernelNumber(exec::LaunchOp op);
   llvm::FailureOr<uint32_t> hostProgramNumber(exec::ScalarsOp op);
 
+  /// Equal types, and equal strings of these, are written once.
   Offset<fb::TensorType> writeType(mlir::ShapedType type);
+  Offset<flatbuffers::String> writeString(llvm::StringRef text);
   Offset<fb::Kernel> writeKernel(mlir::func::FuncOp kernel);
   Offset<fb::Entry> writeEntry(exec::BlockOp block);
   Offset<fb::Parameter> writeParameter(exec::BlockOp block, unsigned argument);
@@ -67,9 +72,12 @@ private:
   Offsets<fb::PeakItem> writeMemoryItems(const std::vector<MemoryItem> &items);
 
   mlir::ModuleOp module;
+  mlir::SymbolTable symbols;
   const Isa &isa;
   flatbuffers::FlatBufferBuilder builder;
   LocationTable locations;
+  llvm::DenseMap<mlir::Type, Offset<fb::TensorType>> types;
+  llvm::StringMap<Offset<flatbuffers::String>> strings;
   llvm::SmallVector<mlir::func::FuncOp> kernels;
   llvm::DenseMap<mlir::Operation *, uint32_t> kernelNumbers, blockNumbers, hostNumbers;
   llvm::DenseMap<mlir::Attribute, uint32_t> constantNumbers, gemmNumbers;

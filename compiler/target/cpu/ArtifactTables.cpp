@@ -10,8 +10,19 @@ using namespace minigptc;
 using namespace minigptc::cpu;
 
 flatbuffers::Offset<fb::TensorType> ArtifactBuilder::writeType(ShapedType type) {
-  auto shape = builder.CreateVector(type.getShape().data(), type.getShape().size());
-  return fb::CreateTensorType(builder, toElementType(type.getElementType()), shape);
+  auto &offset = types[type];
+  if (offset.IsNull()) {
+    auto shape = builder.CreateVector(type.getShape().data(), type.getShape().size());
+    offset = fb::CreateTensorType(builder, toElementType(type.getElementType()), shape);
+  }
+  return offset;
+}
+
+flatbuffers::Offset<flatbuffers::String> ArtifactBuilder::writeString(StringRef text) {
+  auto &offset = strings[text];
+  if (offset.IsNull())
+    offset = builder.CreateString(text.data(), text.size());
+  return offset;
 }
 
 flatbuffers::Offset<fb::Kernel> ArtifactBuilder::writeKernel(func::FuncOp kernel) {
@@ -40,10 +51,9 @@ flatbuffers::Offset<fb::Parameter> ArtifactBuilder::writeParameter(exec::BlockOp
     return value ? value.getInt() : otherwise;
   };
   auto nameAttr = block.getArgAttrOfType<StringAttr>(argument, graph::attr::kName);
-  std::string name = nameAttr ? nameAttr.str() : "arg" + std::to_string(argument);
+  auto name = writeString(nameAttr ? nameAttr.str() : "arg" + std::to_string(argument));
   auto type = writeType(cast<ShapedType>(block.getArgument(argument).getType()));
-  return fb::CreateParameter(builder, builder.CreateString(name), type,
-                             integer(graph::attr::kDonate, -1),
+  return fb::CreateParameter(builder, name, type, integer(graph::attr::kDonate, -1),
                              integer(graph::attr::kIndexBound, 0));
 }
 
@@ -68,7 +78,7 @@ auto ArtifactBuilder::writeMemoryItems(const std::vector<MemoryItem> &items)
     -> Offsets<fb::PeakItem> {
   Offsets<fb::PeakItem> offsets;
   for (const MemoryItem &item : items) {
-    auto tensor = builder.CreateString(item.tensor);
+    auto tensor = writeString(item.tensor);
     offsets.push_back(
         fb::CreatePeakItem(builder, tensor, item.bytes, locations.number(item.location)));
   }

@@ -1,7 +1,6 @@
 //===- CpuTarget.cpp ------------------------------------------------------===//
 #include "compiler/target/cpu/CpuTarget.h"
 #include "compiler/target/cpu/ArtifactBuilder.h"
-#include "compiler/target/cpu/Kernels.h"
 #include "compiler/target/cpu/Linker.h"
 
 #include <chrono>
@@ -9,9 +8,11 @@
 using namespace mlir;
 using namespace minigptc;
 
-FailureOr<std::vector<std::byte>>
-minigptc::cpu::emitArtifact(ModuleOp module, const CompileOptions &options, CompileStats &stats) {
-  auto start = std::chrono::steady_clock::now(), last = start;
+FailureOr<std::vector<std::byte>> minigptc::cpu::emitArtifact(ModuleOp module, const Isa &isa,
+                                                              KernelCompiler &kernels,
+                                                              const CompileOptions &options,
+                                                              CompileStats &stats) {
+  auto last = std::chrono::steady_clock::now();
   auto step = [&](const char *name) {
     auto now = std::chrono::steady_clock::now();
     if (options.timing)
@@ -19,19 +20,14 @@ minigptc::cpu::emitArtifact(ModuleOp module, const CompileOptions &options, Comp
           {"step", name, std::chrono::duration<double>(now - last).count(), 1, {}});
     last = now;
   };
-  const Isa *isa = Isa::named(options.cpu);
-  if (!isa)
-    return module.emitError("there is no code for cpu '")
-           << options.cpu << "'; it is native or baseline";
-  ArtifactBuilder builder(module, *isa);
+  ArtifactBuilder builder(module, isa);
   if (failed(builder.collect()))
     return failure();
   step("reading the blocks");
-  FailureOr<std::vector<std::string>> objects =
-      compileKernels(builder.getKernels(), *isa, options, stats);
+  FailureOr<std::vector<std::string>> objects = kernels.finish(builder.getKernels(), stats);
   if (failed(objects))
     return failure();
-  step("kernels: from the cache, or compiled");
+  step("kernels: waiting for the last");
   std::vector<std::byte> code;
   if (!objects->empty()) {
     std::string error;
@@ -43,7 +39,5 @@ minigptc::cpu::emitArtifact(ModuleOp module, const CompileOptions &options, Comp
   step("linking");
   std::vector<std::byte> artifact = builder.finish(code);
   step("writing the artifact");
-  stats.codegenSeconds =
-      std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return artifact;
 }

@@ -5,22 +5,26 @@
 // KernelLowering.h brings them to LLVM, MachineCode.h compiles. Linker.h makes one
 // shared object of all, ArtifactBuilder.h the tables around it.
 //
-//   CompileStats stats;
-//   FailureOr<std::vector<std::byte>> mgx = cpu::emitArtifact(module, options, stats);
+//   KernelCompiler kernels(isa, options);
+//   if (failed(kernels.start(module))) …                 // stage `schedule` or later
+//   …                                                    // the passes to stage `exec`
+//   FailureOr<std::vector<std::byte>> mgx = cpu::emitArtifact(module, isa, kernels, options,
+//   stats);
 //
 //===----------------------------------------------------------------------===//
 #ifndef MINIGPTC_COMPILER_TARGET_CPU_CPUTARGET_H
 #define MINIGPTC_COMPILER_TARGET_CPU_CPUTARGET_H
 
-#include "minigptc/compiler/Compile.h"
-#include "mlir/IR/BuiltinOps.h"
+#include "compiler/target/cpu/Kernels.h"
 
 namespace minigptc::cpu {
 
-/// Compiles the kernels of a module in stage `exec` (in parallel, through the
-/// object cache), links them and writes the artifact. Diagnostics on failure.
-llvm::FailureOr<std::vector<std::byte>>
-emitArtifact(mlir::ModuleOp module, const CompileOptions &options, CompileStats &stats);
+/// Waits for the kernels of a module, which is in stage `exec` now, links them and writes the
+/// artifact. Diagnostics on failure.
+llvm::FailureOr<std::vector<std::byte>> emitArtifact(mlir::ModuleOp module, const Isa &isa,
+                                                     KernelCompiler &kernels,
+                                                     const CompileOptions &options,
+                                                     CompileStats &stats);
 
 } // namespace minigptc::cpu
 

@@ -2,25 +2,22 @@
 #include "compiler/target/cpu/Kernels.h"
 #include "compiler/target/cpu/KernelEmitter.h"
 #include "compiler/target/cpu/MachineCode.h"
-#include "compiler/target/cpu/ObjectCache.h"
+#include "dialects/exec/IR/Exec.h"
 
-#include <atomic>
 #include <chrono>
-#include <thread>
 
 using namespace mlir;
 using namespace minigptc;
 using namespace minigptc::cpu;
 
-namespace {
 /// A kernel on its way to object code.
-struct Job {
+struct KernelCompiler::Job {
   std::string text, key, object, error;
+  size_t weight = 0; ///< the more, the longer it takes, as a rule
   double seconds = 0;
   KernelPhases phases;
   bool done = false;
 };
-} // namespace
 
 /// The kernel without source locations: equal kernels of different places in a
 /// model are one entry of the cache.
@@ -31,48 +28,108 @@ static std::string printKernel(func::FuncOp kernel) {
   return text;
 }
 
-static double secondsSince(std::chrono::steady_clock::time_point start) {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+/// Kernels with loops of their own are few ops and much code.
+static size_t weigh(func::FuncOp kernel, size_t textSize) {
+  bool isWhole =
+      kernel.walk([](graph::WholeKernelOp) { return WalkResult::interrupt(); }).wasInterrupted();
+  return textSize + (isWhole ? size_t(1) << 20 : 0);
 }
 
-static void compileJob(MachineCode &generator, Job &job) {
-  auto start = std::chrono::steady_clock::now();
-  FailureOr<std::string> object = generator.compile(job.text);
-  if (succeeded(object))
-    job.object = std::move(*object);
-  else
-    job.error = generator.error();
-  job.done = succeeded(object);
-  job.seconds = secondsSince(start);
-  job.phases = generator.phases();
-}
-
-/// Threads take the next job until there is none; each has a generator.
-static void compileJobs(ArrayRef<Job *> jobs, const Isa &isa, int threads) {
-  if (threads <= 0)
-    threads = std::max(1u, std::thread::hardware_concurrency());
-  threads = std::min<int>(threads, jobs.size());
-  std::atomic<size_t> next{0};
-  auto work = [&] {
-    MachineCode generator(isa);
-    for (size_t i; (i = next++) < jobs.size();)
-      compileJob(generator, *jobs[i]);
+/// The kernels that functions call or blocks launch, in the order of the first use.
+static FailureOr<llvm::SetVector<func::FuncOp>> findKernels(ModuleOp module) {
+  SymbolTable symbols(module);
+  llvm::SetVector<func::FuncOp> kernels;
+  auto add = [&](StringAttr name) {
+    auto kernel = symbols.lookup<func::FuncOp>(name);
+    if (kernel && kernel->hasAttr(graph::attr::kKernel))
+      kernels.insert(kernel);
   };
-  std::vector<std::thread> others;
-  for (int i = 1; i < threads; ++i)
-    others.emplace_back(work);
-  if (!jobs.empty())
-    work();
-  for (std::thread &thread : others)
-    thread.join();
+  module.walk([&](Operation *op) {
+    if (auto call = dyn_cast<func::CallOp>(op))
+      add(call.getCalleeAttr().getAttr());
+    else if (auto launch = dyn_cast<exec::LaunchOp>(op))
+      add(launch.getKernelAttr().getAttr());
+  });
+  for (func::FuncOp kernel : kernels)
+    if (failed(verifyKernel(kernel)))
+      return failure();
+  return kernels;
 }
 
-static void recordTimes(ArrayRef<func::FuncOp> kernels, ArrayRef<Job> jobs, CompileStats &stats) {
+static std::string cacheDirectory(const CompileOptions &options) {
+  if (!options.useCache)
+    return "";
+  return options.cacheDir.empty() ? ObjectCache::defaultDirectory() : options.cacheDir;
+}
+
+KernelCompiler::KernelCompiler(const Isa &isa, const CompileOptions &options)
+    : isa(isa), options(options), cache(cacheDirectory(options)) {}
+
+KernelCompiler::~KernelCompiler() {
+  next = missing.size();
+  stop();
+}
+
+void KernelCompiler::stop() {
+  for (std::thread &thread : threads)
+    thread.join();
+  threads.clear();
+}
+
+LogicalResult KernelCompiler::start(ModuleOp module) {
+  auto kernels = findKernels(module);
+  if (failed(kernels))
+    return failure();
+  for (func::FuncOp kernel : *kernels) {
+    Job &job = *jobs.emplace_back(std::make_unique<Job>());
+    jobOf[kernel] = &job;
+    job.text = printKernel(kernel);
+    job.key = ObjectCache::keyOf(job.text, isa);
+    if (auto object = cache.lookup(job.key)) {
+      job.object = std::move(*object);
+      job.done = true;
+    } else {
+      job.weight = weigh(kernel, job.text.size());
+      missing.push_back(&job);
+    }
+  }
+  llvm::sort(missing, [](Job *a, Job *b) {
+    return a->weight != b->weight ? a->weight > b->weight : a->key < b->key;
+  });
+  int count =
+      options.threads > 0 ? options.threads : std::max(1u, std::thread::hardware_concurrency());
+  for (int i = 1; i < std::min<int>(count, missing.size()); ++i)
+    threads.emplace_back([this] { work(); });
+  return success();
+}
+
+/// Takes the next job until there is none, with a generator of this thread.
+void KernelCompiler::work() {
+  std::optional<MachineCode> generator;
+  for (size_t i; (i = next++) < missing.size();) {
+    if (!generator)
+      generator.emplace(isa);
+    auto start = std::chrono::steady_clock::now();
+    Job &job = *missing[i];
+    FailureOr<std::string> object = generator->compile(job.text);
+    job.done = succeeded(object);
+    if (job.done)
+      job.object = std::move(*object);
+    else
+      job.error = generator->error();
+    job.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    job.phases = generator->phases();
+    if (job.done)
+      cache.store(job.key, job.object);
+  }
+}
+
+void KernelCompiler::recordTimes(ArrayRef<func::FuncOp> kernels, CompileStats &stats) {
   KernelPhases sum;
-  for (auto [kernel, job] : llvm::zip_equal(kernels, jobs)) {
-    func::FuncOp function = kernel;
+  for (func::FuncOp kernel : kernels) {
+    const Job &job = *jobOf.lookup(kernel);
     stats.parts.push_back(
-        {"kernel", function.getSymName().str(), job.seconds, 1, job.seconds == 0 ? "cached" : ""});
+        {"kernel", kernel.getSymName().str(), job.seconds, 1, job.seconds == 0 ? "cached" : ""});
     sum.loops += job.phases.loops;
     sum.lowering += job.phases.lowering;
     sum.llvm += job.phases.llvm;
@@ -85,43 +142,22 @@ static void recordTimes(ArrayRef<func::FuncOp> kernels, ArrayRef<Job> jobs, Comp
     stats.parts.push_back({"phase", name, seconds, stats.kernelsCompiled, {}});
 }
 
-FailureOr<std::vector<std::string>> minigptc::cpu::compileKernels(ArrayRef<func::FuncOp> kernels,
-                                                                  const Isa &isa,
-                                                                  const CompileOptions &options,
-                                                                  CompileStats &stats) {
-  std::string directory =
-      options.cacheDir.empty() ? ObjectCache::defaultDirectory() : options.cacheDir;
-  ObjectCache cache(options.useCache ? directory : "");
-  std::vector<Job> jobs(kernels.size());
-  std::vector<Job *> missing;
-  for (auto [kernel, job] : llvm::zip_equal(kernels, jobs)) {
-    if (failed(verifyKernel(kernel)))
-      return failure();
-    job.text = printKernel(kernel);
-    job.key = ObjectCache::keyOf(job.text, isa);
-    if (auto object = cache.lookup(job.key)) {
-      job.object = std::move(*object);
-      job.done = true;
-    } else {
-      missing.push_back(&job);
-    }
-  }
-  compileJobs(missing, isa, options.threads);
+FailureOr<std::vector<std::string>> KernelCompiler::finish(ArrayRef<func::FuncOp> kernels,
+                                                           CompileStats &stats) {
+  work();
+  stop();
   stats.kernels = jobs.size();
   stats.kernelsCompiled = missing.size();
   if (options.timing)
-    recordTimes(kernels, jobs, stats);
-  for (Job *job : missing)
-    if (job->done)
-      cache.store(job->key, job->object);
+    recordTimes(kernels, stats);
   if (!missing.empty())
     cache.trim();
   std::vector<std::string> objects;
-  for (size_t i = 0; i < jobs.size(); ++i) {
-    func::FuncOp kernel = kernels[i];
-    if (!jobs[i].done)
-      return kernel.emitError("cannot generate code for this kernel: ") << jobs[i].error;
-    objects.push_back(std::move(jobs[i].object));
+  for (func::FuncOp kernel : kernels) {
+    Job &job = *jobOf.lookup(kernel);
+    if (!job.done)
+      return kernel.emitError("cannot generate code for this kernel: ") << job.error;
+    objects.push_back(std::move(job.object));
   }
   return objects;
 }

@@ -9,6 +9,13 @@ using namespace minigptc::cpu;
 /// The number of the innermost place of a location called from `caller`; of the
 /// caller itself if the location is unknown. -1: none.
 int32_t LocationTable::add(Location location, int32_t caller) {
+  std::pair<Attribute, int32_t> key(location, caller);
+  if (auto entry = known.find(key); entry != known.end())
+    return entry->second;
+  return known[key] = find(location, caller);
+}
+
+int32_t LocationTable::find(Location location, int32_t caller) {
   if (auto named = dyn_cast<NameLoc>(location))
     return add(named.getChildLoc(), caller);
   if (auto call = dyn_cast<CallSiteLoc>(location))

@@ -4,6 +4,7 @@
 
 #include "mlir/IR/Location.h"
 #include "runtime/exec/Artifact_generated.h"
+#include "llvm/ADT/DenseMap.h"
 
 #include <map>
 #include <vector>
@@ -28,7 +29,9 @@ private:
     auto operator<=>(const Place &) const = default;
   };
   int32_t add(mlir::Location location, int32_t caller);
+  int32_t find(mlir::Location location, int32_t caller);
 
+  llvm::DenseMap<std::pair<mlir::Attribute, int32_t>, int32_t> known; ///< by location and caller
   std::vector<Place> places;
   std::map<Place, int32_t> numbers;
 };

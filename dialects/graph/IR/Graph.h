@@ -77,6 +77,9 @@ inline constexpr llvm::StringLiteral kDonate = "graph.donate";
 inline constexpr llvm::StringLiteral kIndexBound = "graph.index_bound";
 /// func.func: `#graph.remat<...>` policy of a checkpointed function.
 inline constexpr llvm::StringLiteral kRemat = "graph.remat";
+/// func.func: one body for many calls, by the program's own word (unit): inlining it, small as
+/// it may be, would let its callers grow with the number of layers.
+inline constexpr llvm::StringLiteral kShared = "graph.shared";
 /// func.func: a kernel (unit); its body is what one launch computes.
 inline constexpr llvm::StringLiteral kKernel = "exec.kernel";
 /// Module: the program's metadata, a JSON string carried into the artifact.

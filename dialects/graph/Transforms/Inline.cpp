@@ -77,7 +77,8 @@ struct Inline : minigptc::graph::impl::GraphInlineBase<Inline> {
           inlineCall(call, callee);
       // Its own calls are inlined now, so its size is final.
       const FunctionGraph::Uses &uses = functions->getUses(function);
-      if (!mustStay(function) && (uses.size() == 1 || countOps(function) <= maxOps))
+      bool isSmall = countOps(function) <= maxOps && !function->hasAttr(attr::kShared);
+      if (!mustStay(function) && (uses.size() == 1 || isSmall))
         inlinable.insert(function);
     }
     for (func::FuncOp function : functions->getPostOrder())

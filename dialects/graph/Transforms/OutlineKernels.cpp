@@ -2,7 +2,6 @@
 #include "dialects/graph/Transforms/Passes.h"
 
 #include "llvm/ADT/StringExtras.h"
-#include "llvm/ADT/StringMap.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/xxhash.h"
 
@@ -15,8 +14,8 @@ using namespace mlir;
 using namespace minigptc::graph;
 
 namespace {
-/// A fusion's ops, attributes, types and connections as text: equal texts are
-/// equal kernels. No names of values and no locations.
+/// A fusion's ops, attributes, types and connections as text, for the kernel's name:
+/// equal kernels, equal texts. No names of values and no locations.
 std::string getStructure(FusionOp fusion) {
   std::string text;
   llvm::raw_string_ostream stream(text);
@@ -38,6 +37,46 @@ std::string getStructure(FusionOp fusion) {
     stream << ';';
   }
   return text;
+}
+
+/// A hash of what `getStructure` says.
+size_t hashStructure(FusionOp fusion) {
+  DenseMap<Value, size_t> numbers;
+  Block &body = fusion.getBody().front();
+  llvm::hash_code hash = llvm::hash_value(body.getNumArguments());
+  for (Value argument : body.getArguments()) {
+    numbers.try_emplace(argument, numbers.size());
+    hash = llvm::hash_combine(hash, argument.getType());
+  }
+  for (Operation &op : body) {
+    auto hashOperand = [&](Value value) { return llvm::hash_value(numbers.lookup(value)); };
+    hash = llvm::hash_combine(hash, OperationEquivalence::computeHash(
+                                        &op, hashOperand, OperationEquivalence::ignoreHashValue,
+                                        OperationEquivalence::IgnoreLocations));
+    for (Value result : op.getResults())
+      numbers.try_emplace(result, numbers.size());
+  }
+  return hash;
+}
+
+/// Whether a kernel made from a fusion computes what another fusion does.
+bool computesSame(func::FuncOp kernel, FusionOp fusion) {
+  Block &made = kernel.getBody().front(), &body = fusion.getBody().front();
+  if (!llvm::equal(made.getArgumentTypes(), body.getArgumentTypes()) ||
+      made.getOperations().size() != body.getOperations().size())
+    return false;
+  DenseMap<Value, Value> same;
+  auto mark = [&](Value a, Value b) { same[a] = b; };
+  auto check = [&](Value a, Value b) { return success(same.lookup(a) == b); };
+  for (auto [a, b] : llvm::zip(made.getArguments(), body.getArguments()))
+    mark(a, b);
+  for (auto [a, b] : llvm::zip(made.without_terminator(), body.without_terminator()))
+    if (!OperationEquivalence::isEquivalentTo(&a, &b, check, mark,
+                                              OperationEquivalence::IgnoreLocations))
+      return false;
+  return llvm::all_of(
+      llvm::zip(made.getTerminator()->getOperands(), body.getTerminator()->getOperands()),
+      [&](auto pair) { return succeeded(check(std::get<0>(pair), std::get<1>(pair))); });
 }
 
 bool isBroadcast(Operation *op) {
@@ -68,10 +107,7 @@ public:
       : symbols(module), builder(OpBuilder::atBlockBegin(module.getBody())) {}
 
   void outline(FusionOp fusion) {
-    std::string structure = getStructure(fusion);
-    func::FuncOp &kernel = kernels[structure];
-    if (!kernel)
-      kernel = makeKernel(fusion, structure);
+    func::FuncOp kernel = getKernel(fusion);
     OpBuilder at(fusion);
     auto call = func::CallOp::create(at, fusion.getLoc(), kernel, fusion.getInputs());
     fusion.replaceAllUsesWith(call.getResults());
@@ -79,6 +115,15 @@ public:
   }
 
 private:
+  /// The kernel that computes what the fusion does; if it is the first, its body is taken.
+  func::FuncOp getKernel(FusionOp fusion) {
+    auto &candidates = kernels[hashStructure(fusion)];
+    for (func::FuncOp kernel : candidates)
+      if (computesSame(kernel, fusion))
+        return kernel;
+    return candidates.emplace_back(makeKernel(fusion, getStructure(fusion)));
+  }
+
   /// The name ends in a hash of the structure, longer only where short ones collide.
   std::string makeName(FusionOp fusion, StringRef structure) {
     std::string words = getReadableName(fusion), name;
@@ -109,7 +154,7 @@ private:
 
   SymbolTable symbols;
   OpBuilder builder;
-  llvm::StringMap<func::FuncOp> kernels;
+  DenseMap<size_t, SmallVector<func::FuncOp, 1>> kernels; // by the hash of their structure
 };
 
 struct OutlineKernels : minigptc::graph::impl::GraphOutlineKernelsBase<OutlineKernels> {

@@ -14,7 +14,8 @@ def GraphInline : Pass<"graph-inline", "::mlir::ModuleOp"> {
     Every module of a model is a function after tracing, down to a single linear
     layer. Calls of functions with few ops, or with one call site, are replaced
     by the body, bottom-up. A big function with several call sites stays: a
-    block called L times is differentiated, fused and compiled once. Functions
+    block called L times is differentiated, fused and compiled once, and so is a
+    small function with `graph.shared` (the update of a parameter). Functions
     with `graph.entry`, `graph.host`, `graph.remat` or `exec.kernel` always stay.
     Inlined ops keep both places: the callee's and the call's (`callsite`).
 
@@ -28,7 +29,7 @@ def GraphInline : Pass<"graph-inline", "::mlir::ModuleOp"> {
     ```
   }];
   let options = [Option<"maxOps", "max-ops", "int64_t", /*default=*/"6",
-                        "functions with at most this many ops are always inlined">];
+                        "functions with at most this many ops are inlined everywhere">];
 }
 
 def GraphSimplifyFunctions : Pass<"graph-simplify-functions", "::mlir::ModuleOp"> {

@@ -147,6 +147,19 @@ TEST_CASE("modules") {
                     Catch::Contains("even head size"));
 }
 
+TEST_CASE("first values of another shape") {
+  struct Wide : nn::Module {
+    Wide() {
+      param("weight", {2}, [](const Key &, const Shape &) { return ones({3}); });
+    }
+    Value forward(Value x) const override { return x; }
+    std::string kind() const override { return "wide"; }
+  } wide;
+  auto init = [&](Key key) { return wide.init(key); };
+  CHECK_THROWS_WITH(trace({{"init", init, {{"key", keySpec()}}}}),
+                    Catch::Contains("parameter 'weight' of 'wide' is f32[3], not f32[2]"));
+}
+
 TEST_CASE("calls with a cache") {
   struct Twice : nn::Module {
     nn::MultiHeadAttention attention{3, {}};

@@ -85,6 +85,84 @@ TEST_CASE("equal layers are one function, whatever their number") {
   CHECK(count(deep, "call @Block(") == 6);
 }
 
+TEST_CASE("repeated layers are traced once and compute what single ones do") {
+  static int traced;
+  struct Counted : Block {
+    Counted() : Block(8) {}
+    Value forward(Value x) const override {
+      ++traced;
+      return Block::forward(x);
+    }
+    std::string kind() const override { return "block"; }
+  };
+  nn::Sequential single, repeated;
+  for (int i = 0; i < 5; ++i)
+    single.add<Counted>();
+  repeated.repeat<Counted>(5);
+  auto programOf = [](const nn::Module &net) {
+    auto init = [&](Key key) { return net.init(key); };
+    auto step = [&](Tree params, Value x, Key key) {
+      auto loss = [&](Tree p) {
+        return mean(net.apply(p, x, {.streams = {{"dropout", key}}, .training = true}));
+      };
+      return grad(loss)(params);
+    };
+    CHECK(evalShape(init, {{"key", keySpec()}}).flatten() == net.parameterTypes().flatten());
+    return trace(
+        {{"init", init, {{"key", keySpec()}}},
+         {"step",
+          step,
+          {{"params", net.parameterTypes()}, {"x", TensorSpec(f32, {2, 8})}, {"key", keySpec()}}}});
+  };
+  traced = 0;
+  Program expected = programOf(single);
+  CHECK(traced == 5);
+  traced = 0;
+  Program given = programOf(repeated);
+  CHECK(traced == 1);
+  CHECK(count(given.print(), "call @block(") == 5);
+  ProgramRunner runner;
+  Tensors inputs{{"key", runner.tensor("2xui32", {1, 2})},
+                 {"x", runner.random(runner.type("2x8xf32"), 1)}};
+  for (const auto &[name, value] : runner.run(given, "init", {{"key", inputs.at("key")}}))
+    inputs["params." + name] = value;
+  Tensors gradients = runner.run(expected, "step", inputs, "graph-autodiff");
+  CHECK(gradients.size() == 10);
+  for (const auto &[name, value] : runner.run(given, "step", inputs, "graph-autodiff"))
+    for (int64_t i = 0; i < value.getNumElements(); ++i)
+      CHECK(value.getFloat(i) == gradients.at(name).getFloat(i));
+}
+
+TEST_CASE("a shared function is traced once for each variant and type") {
+  int traced = 0;
+  auto f = [&](Value a, Value b, Value c, Value scale) {
+    auto times = [&](const char *variant, const Value &x) {
+      return callShared(
+          "times", variant, {x},
+          [&](std::span<const Value> inputs) -> Tree {
+            ++traced;
+            return *variant == '-' ? -inputs[0] * scale : inputs[0] * scale;
+          },
+          std::source_location::current());
+    };
+    return Tree{
+        {"a", times("+", a)}, {"b", times("+", b)}, {"c", times("+", c)}, {"d", times("-", a)}};
+  };
+  TensorSpec two(f32, {2}), three(f32, {3});
+  Program program = trace({{"f", f, {two, two, three, TensorSpec(f32, {})}}});
+  CHECK(traced == 3);
+  ProgramRunner runner;
+  auto results = runner.run(program, "f",
+                            {{"arg0", runner.tensor("2xf32", {1, 2})},
+                             {"arg1", runner.tensor("2xf32", {3, 4})},
+                             {"arg2", runner.tensor("3xf32", {5, 6, 7})},
+                             {"arg3", runner.tensor("f32", {10})}});
+  CHECK(results.at("a").getFloat(1) == 20);
+  CHECK(results.at("b").getFloat(1) == 40);
+  CHECK(results.at("c").getFloat(2) == 70);
+  CHECK(results.at("d").getFloat(0) == -10);
+}
+
 TEST_CASE("tracing is deterministic") { CHECK(traceNet(3).print() == traceNet(3).print()); }
 
 TEST_CASE("what a function uses from outside becomes its argument") {
@@ -173,8 +251,7 @@ TEST_CASE("a cache: pieces give what the whole gives, equal layers are one funct
     std::string kind() const override { return "layer"; }
   };
   nn::Sequential net;
-  for (int i = 0; i < 3; ++i)
-    net.add<Layer>();
+  net.repeat<Layer>(3);
   auto init = [&](Key key) { return net.init(key); };
   SpecTree params = evalShape(init, {{"key", keySpec()}});
   SpecTree cache = evalShape([&] { return net.initCache(2, 6); }, {});

@@ -21,6 +21,7 @@ public:
   explicit Trainer(const optim::Optimizer &optimizer) {
     auto init = [&](Tree params) { return optimizer.init(params); };
     SpecTree state = evalShape(init, {{"params", paramSpec}});
+    CHECK(optimizer.stateTypes(paramSpec).flatten() == state.flatten());
     auto step = [&](Tree params, Tree state, Value loss) {
       auto next = optimizer.guardedUpdate(loss, params, state, params);
       return Tree{{"params", next.params},

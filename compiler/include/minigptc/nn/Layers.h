@@ -135,13 +135,23 @@ public:
     append(std::move(module));
     return result;
   }
+  /// Adds `count` modules of one kind, made from the same arguments: their calls share what the
+  /// first traces, so that tracing takes no longer for many than for one.
+  template <typename M, typename... A> void repeat(int64_t count, const A &...arguments) {
+    const Module *first = nullptr;
+    for (int64_t i = 0; i < count; ++i) {
+      auto module = std::make_unique<M>(arguments...);
+      first = first ? first : module.get();
+      append(std::move(module), first);
+    }
+  }
   void add(Activation function) { steps_.push_back(std::move(function)); }
   size_t size() const { return modules_.size(); }
   Value forward(Value x) const override;
   std::string kind() const override { return "sequential"; }
 
 private:
-  void append(std::unique_ptr<Module> module);
+  void append(std::unique_ptr<Module> module, const Module *first = nullptr);
   std::vector<std::unique_ptr<Module>> modules_;
   std::vector<Activation> steps_;
 };

@@ -43,8 +43,26 @@ struct CachedOutput {
   Tree cache; ///< of the structure of the one that was given
 };
 
-/// Makes a parameter's first value, f32 of that shape.
-using Initializer = std::function<Value(const Key &, const Shape &)>;
+/// Makes a parameter's first value, f32 of that shape. Any function of key and shape is one;
+/// with a text that says all that it depends on, modules of equal declarations share the
+/// function that makes their parameters (and those of `nn::init` do).
+class Initializer {
+public:
+  Initializer() = default;
+  template <typename F>
+    requires std::is_invocable_r_v<Value, const F &, const Key &, const Shape &>
+  Initializer(F function, std::string text = "")
+      : function_(std::move(function)), text_(std::move(text)) {}
+
+  explicit operator bool() const { return bool(function_); }
+  Value operator()(const Key &key, const Shape &shape) const { return function_(key, shape); }
+  /// Equal texts, equal values; "": nothing is known.
+  const std::string &text() const { return text_; }
+
+private:
+  std::function<Value(const Key &, const Shape &)> function_;
+  std::string text_;
+};
 
 struct ParameterInfo {
   std::string name; ///< path in the parameters' tree
@@ -90,6 +108,8 @@ public:
   virtual std::string kind() const;
   /// All parameters with paths, in the order of `init`.
   std::vector<ParameterInfo> parameters() const;
+  /// What `init` gives: shapes by name.
+  SpecTree parameterTypes() const;
   int64_t numParameters() const;
 
 protected:
@@ -101,6 +121,9 @@ protected:
   /// Declares a submodule, which the caller owns. An empty name puts its parameters
   /// beside this module's own.
   void submodule(const std::string &name, const Module &module);
+  /// The same for one of several that were made in the same way and differ in their parameters
+  /// only: calls share what the first call traces. `first` names them all; it is one of them.
+  void submodule(const std::string &name, const Module &module, const Module &first);
 
   /// In forward: a parameter's value.
   Value param(const char *name, std::source_location where = std::source_location::current()) const;
@@ -140,16 +163,24 @@ private:
   };
   void declareSpecs() const;
   Tree initValues(const Key &key, const std::source_location &where) const;
+  struct Submodule {
+    std::string name;
+    const Module *module;
+    const Module *first; ///< of those that are made like it, or null
+  };
   void collect(const std::string &prefix, std::vector<ParameterInfo> &out) const;
-  const Tree *findPart(const Tree &parent, const Module *child) const;
-  const std::string *nameOf(const Module *child) const;
+  Tree traceInit(const Key &key, const std::source_location &where) const;
+  bool describeInit(std::string &text) const;
+  const Submodule *find(const Module *child) const;
   Value run(Frame &frame, const std::string &name, const Operand &x,
-            const std::function<Value(Value)> &body) const;
+            const std::function<Value(Value)> &body, const Module *first = nullptr) const;
+  Tree callAsFirst(Frame &frame, const std::string &name, const Operand &x,
+                   const std::function<Tree(const Value &)> &body, const Module *first) const;
   static Frame *&top();
 
   std::vector<Declared> params_;
   std::vector<std::pair<std::string, Shape>> cached_; ///< shapes without batch and positions
-  std::vector<std::pair<std::string, const Module *>> submodules_;
+  std::vector<Submodule> submodules_;
 };
 
 } // namespace minigptc::nn

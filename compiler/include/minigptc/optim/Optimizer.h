@@ -49,6 +49,9 @@ public:
   virtual std::vector<std::pair<std::string, Value>> hostScalars(const Value &count) const {
     return {};
   }
+  /// What `apply` depends on besides types and values: parameters of one type with equal texts
+  /// share what it traces. By default each parameter has its own.
+  virtual std::string variant(const std::string &name, const Shape &shape) const { return name; }
   virtual void apply(Leaf &leaf, const StepValues &values) const = 0;
 };
 
@@ -65,6 +68,9 @@ class Optimizer {
 public:
   explicit Optimizer(std::vector<std::shared_ptr<const Rule>> rules) : rules_(std::move(rules)) {}
 
+  /// Types of the state, by those of the parameters.
+  SpecTree stateTypes(const SpecTree &params,
+                      std::source_location where = std::source_location::current()) const;
   Tree init(const Tree &params, std::source_location where = std::source_location::current()) const;
   Update update(const Tree &grads, const Tree &state, const Tree &params,
                 std::source_location where = std::source_location::current()) const;

@@ -102,6 +102,14 @@ using SpecTree = TreeOf<TensorSpec>;
 Tree callFunction(const std::string &name, const std::function<Tree()> &body,
                   std::source_location where = std::source_location::current());
 
+/// The same for a body that is known to be an earlier one's: calls from one function with equal
+/// names, variants and types of inputs have bodies that differ in their inputs only, and the
+/// first is traced for all. Values from outside are the first body's, too.
+Tree callShared(const std::string &name, const std::string &variant,
+                const std::vector<Value> &inputs,
+                const std::function<Tree(std::span<const Value>)> &body,
+                std::source_location where = std::source_location::current());
+
 /// Scalars that the host computes in f64 before the step, for values that change
 /// from step to step without recompilation (learning rates). `inputs` are scalar
 /// arguments of the entry function; results come as f32.

@@ -106,7 +106,7 @@ public:
   template <typename Fn> auto map(Fn &&fn) const;
 
 private:
-  void flattenInto(const std::string &prefix, std::vector<std::pair<std::string, Leaf>> &out) const;
+  void flattenInto(std::string &path, std::vector<std::pair<std::string, Leaf>> &out) const;
 
   std::optional<Leaf> leaf_;
   std::vector<std::pair<std::string, TreeOf>> entries_;
@@ -162,17 +162,24 @@ template <typename Leaf> const Leaf &TreeOf<Leaf>::leaf(std::source_location whe
 }
 
 template <typename Leaf>
-void TreeOf<Leaf>::flattenInto(const std::string &prefix,
+void TreeOf<Leaf>::flattenInto(std::string &path,
                                std::vector<std::pair<std::string, Leaf>> &out) const {
   if (leaf_)
-    out.emplace_back(prefix, *leaf_);
-  for (const auto &[name, value] : entries_)
-    value.flattenInto(prefix.empty() ? name : prefix + "." + name, out);
+    out.emplace_back(path, *leaf_);
+  size_t length = path.size();
+  for (const auto &[name, value] : entries_) {
+    if (length > 0)
+      path += '.';
+    path += name;
+    value.flattenInto(path, out);
+    path.resize(length);
+  }
 }
 
 template <typename Leaf> std::vector<std::pair<std::string, Leaf>> TreeOf<Leaf>::flatten() const {
   std::vector<std::pair<std::string, Leaf>> out;
-  flattenInto("", out);
+  std::string path;
+  flattenInto(path, out);
   return out;
 }
 

@@ -44,6 +44,18 @@ func.func private @dead(%x: tensor<4xf32>) -> tensor<4xf32> {
   return %0 : tensor<4xf32>
 }
 
+// Small, but one body for many calls; with one call site it is inlined all the same.
+// CHECK-LABEL: func.func private @shared
+// CHECK-NOT: @lonely
+func.func private @shared(%x: tensor<4xf32>) -> tensor<4xf32> attributes {graph.shared} {
+  %0 = graph.sine %x : tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+func.func private @lonely(%x: tensor<4xf32>) -> tensor<4xf32> attributes {graph.shared} {
+  %0 = graph.sine %x : tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+
 // CHECK-LABEL: func.func private @checkpointed
 func.func private @checkpointed(%x: tensor<4xf32>) -> tensor<4xf32> attributes {graph.remat = #graph.remat<nothing>} {
   %0 = graph.tanh %x : tensor<4xf32>
@@ -67,6 +79,8 @@ func.func private @loss(%x: tensor<f32>) -> tensor<f32> {
 // CHECK: call @checkpointed
 // CHECK: graph.host_call @rate
 // CHECK: graph.sine %arg1
+// CHECK-COUNT-2: call @shared
+// CHECK: graph.sine
 // CHECK: graph.vjp @loss
 func.func @entry(%x: tensor<4xf32>, %s: tensor<f32>, %t: tensor<f64>)
     -> (tensor<4xf32>, tensor<f64>, tensor<f32>, tensor<f32>) attributes {graph.entry} {
@@ -74,6 +88,9 @@ func.func @entry(%x: tensor<4xf32>, %s: tensor<f32>, %t: tensor<f64>)
   %1 = call @checkpointed(%0) : (tensor<4xf32>) -> tensor<4xf32>
   %2 = graph.host_call @rate(%t) : (tensor<f64>) -> tensor<f64>
   %3 = call @loss(%s) : (tensor<f32>) -> tensor<f32>
+  %5 = call @shared(%1) : (tensor<4xf32>) -> tensor<4xf32>
+  %6 = call @shared(%5) : (tensor<4xf32>) -> tensor<4xf32>
+  %7 = call @lonely(%6) : (tensor<4xf32>) -> tensor<4xf32>
   %4:2 = graph.vjp @loss(%3) cotangents(%s) wrt [0] : (tensor<f32>), (tensor<f32>) -> (tensor<f32>, tensor<f32>)
-  return %1, %2, %3, %4#1 : tensor<4xf32>, tensor<f64>, tensor<f32>, tensor<f32>
+  return %7, %2, %3, %4#1 : tensor<4xf32>, tensor<f64>, tensor<f32>, tensor<f32>
 }
