@@ -11,6 +11,7 @@
 #include "test/support/Compare.h"
 #include "test/support/ModuleRunner.h"
 #include "test/support/RandomProgram.h"
+#include "test/support/Shrink.h"
 
 #include <catch2/catch.hpp>
 

@@ -32,7 +32,7 @@ public:
 private:
   bool chance(double probability) { return double(random() >> 11) * 0x1p-53 < probability; }
   SmallVector<unsigned> shuffledAxes() {
-    SmallVector<unsigned> axes(llvm::seq<unsigned>(0, mesh.getSizes().size()));
+    SmallVector<unsigned> axes = llvm::to_vector(llvm::seq<unsigned>(0, mesh.getSizes().size()));
     std::shuffle(axes.begin(), axes.end(), random);
     return axes;
   }
