@@ -243,20 +243,29 @@ LogicalResult FunctionPartitioner::checkResults(const CutOp &cut, const LocalOp 
   return success();
 }
 
-/// Whether local sizes of dimensions of several factors are the products of their factors'
-/// sizes, and nothing whole is cut.
+/// Whether a part of a dimension is a part of each of its factors: of that size, and with
+/// the others as far away.
+static bool fitsDim(const graph::DimFactors &factors, int64_t localSize, const LocalOp &local) {
+  int64_t product = 1, parts = 1, behind = 1;
+  for (unsigned factor : llvm::reverse(factors)) {
+    int64_t distance = local.getLocalSize(factor) * behind;
+    if (local.getParts(factor) > 1 && distance != localSize * parts)
+      return false;
+    product *= local.getLocalSize(factor);
+    parts *= local.getParts(factor);
+    behind *= local.getRule().factors[factor].size;
+  }
+  return factors.empty() || product == localSize;
+}
+
+/// Whether parts of all dimensions are parts of factors, and nothing whole is cut.
 bool FunctionPartitioner::fits(const CutOp &cut, const LocalOp &local) const {
   auto fitsDims = [&](ArrayRef<graph::DimFactors> dims, RankedTensorType type,
                       const Sharding &sharding) {
     RankedTensorType localType = sharding.localType(type, mesh);
-    for (auto [factors, size] : llvm::zip_equal(dims, localType.getShape())) {
-      int64_t product = 1;
-      for (unsigned factor : factors)
-        product *= local.getLocalSize(factor);
-      if (!factors.empty() && product != size)
-        return false;
-    }
-    return true;
+    return llvm::all_of(llvm::zip_equal(dims, localType.getShape()), [&](auto dim) {
+      return fitsDim(std::get<0>(dim), std::get<1>(dim), local);
+    });
   };
   for (OpOperand &operand : cut.op->getOpOperands()) {
     unsigned i = operand.getOperandNumber();

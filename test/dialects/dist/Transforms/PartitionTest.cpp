@@ -90,6 +90,6 @@ void checkCut(ModuleRunner &runner, uint64_t seed) {
 
 TEST_CASE("Ops that are cut at random compute what the whole does") {
   ModuleRunner runner;
-  for (uint64_t seed = 0; seed < 400; ++seed)
+  for (uint64_t seed = 0; seed < 2000; ++seed)
     checkCut(runner, seed);
 }
