@@ -36,16 +36,8 @@ void checkSame(const char *what, const Tree &tree, const Tree &params,
   }
 }
 
-/// The sum of squares of a leaf: one function per shape.
-Value squareSum(const Value &x, const std::source_location &where) {
-  return callShared(
-      "square_sum", "", {x},
-      [](std::span<const Value> inputs) -> Tree {
-        const Value &x = inputs[0];
-        return sum(square(x.dtype() == f64 ? x : convert(x, f32)));
-      },
-      where);
-}
+/// In the caller's function, where the compiler stacks the sums and groups their launches.
+Value squareSum(const Value &x) { return sum(square(x.dtype() == f64 ? x : convert(x, f32))); }
 
 } // namespace
 
@@ -53,7 +45,7 @@ Value optim::globalNorm(const Tree &grads, std::source_location where) {
   detail::CallPlaceScope place(where);
   Value total;
   for (const auto &[name, grad] : grads.flatten()) {
-    Value part = squareSum(grad, where);
+    Value part = squareSum(grad);
     total = total.valid() ? total + convert(part, total.dtype()) : part;
   }
   if (!total.valid())
