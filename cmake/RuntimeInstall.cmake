@@ -12,4 +12,5 @@ configure_package_config_file(${CMAKE_CURRENT_LIST_DIR}/minigptcConfig.cmake.in
   ${PROJECT_BINARY_DIR}/minigptcConfig.cmake INSTALL_DESTINATION ${packageDir})
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/minigptcConfigVersion.cmake COMPATIBILITY SameMinorVersion)
 install(FILES ${PROJECT_BINARY_DIR}/minigptcConfig.cmake ${PROJECT_BINARY_DIR}/minigptcConfigVersion.cmake
-        ${CMAKE_CURRENT_LIST_DIR}/MinigptcBlis.cmake DESTINATION ${packageDir} COMPONENT runtime)
+        ${CMAKE_CURRENT_LIST_DIR}/MinigptcBlis.cmake ${CMAKE_CURRENT_LIST_DIR}/MinigptcMissing.cmake
+        DESTINATION ${packageDir} COMPONENT runtime)

@@ -148,8 +148,9 @@ StatusOr<NonFiniteReport> TrainStep::findNonFinite(const Batch &batch, RandomKey
   return program_->findNonFinite("train_step", std::move(inputs));
 }
 
-StatusOr<NamedArrays> TrainStep::gradients(const Batch &batch, RandomKey key) {
-  StatusOr<const EntryInfo *> entry = requireEntry(*program_, "gradients", "give its gradients");
+StatusOr<NamedArrays> TrainStep::gradients(TrainingProgram &program, const Batch &batch,
+                                           RandomKey key) const {
+  StatusOr<const EntryInfo *> entry = requireEntry(program, "gradients", "give its gradients");
   if (!entry)
     return entry.status();
   ArrayMap values{{"batch.x", batch.x}, {"batch.y", batch.y}, {"key", keyArray(key)}};
@@ -158,7 +159,7 @@ StatusOr<NamedArrays> TrainStep::gradients(const Batch &batch, RandomKey key) {
   StatusOr<std::vector<Array>> inputs = bindInputs(**entry, values);
   if (!inputs)
     return inputs.status();
-  StatusOr<std::vector<Array>> outputs = program_->run("gradients", *std::move(inputs));
+  StatusOr<std::vector<Array>> outputs = program.run("gradients", *std::move(inputs));
   if (!outputs)
     return outputs.status();
   NamedArrays gradients;

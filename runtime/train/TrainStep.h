@@ -45,8 +45,9 @@ public:
   StatusOr<StepOutcome> run(const Batch &batch, RandomKey key);
   /// The first instruction of this step with a result that is not finite.
   StatusOr<NonFiniteReport> findNonFinite(const Batch &batch, RandomKey key);
-  /// Gradients by parameter, before clipping, from the entry `gradients`.
-  StatusOr<NamedArrays> gradients(const Batch &batch, RandomKey key);
+  /// Gradients by parameter, before clipping, from the entry `gradients` of `program`.
+  StatusOr<NamedArrays> gradients(TrainingProgram &program, const Batch &batch,
+                                  RandomKey key) const;
 
 private:
   explicit TrainStep(TrainingProgram &program) : program_(&program) {}

@@ -131,7 +131,14 @@ Status TrainingLoop::dumpGradients() {
   StatusOr<Batch> batch = batches_.batch(nextSample_);
   if (!batch)
     return batch.status();
-  StatusOr<NamedArrays> gradients = step_.gradients(*batch, stepKey());
+  std::unique_ptr<TrainingProgram> own; // Its memory is given back before the first step.
+  if (options_.gradientProgram) {
+    StatusOr<std::unique_ptr<TrainingProgram>> made = options_.gradientProgram();
+    if (!made)
+      return made.status();
+    own = *std::move(made);
+  }
+  StatusOr<NamedArrays> gradients = step_.gradients(own ? *own : program_, *batch, stepKey());
   if (!gradients)
     return gradients.status();
   MINIGPTC_RETURN_IF_ERROR(saveWeights(options_.dumpGrads, metadata_.parameters, *gradients));

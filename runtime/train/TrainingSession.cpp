@@ -141,6 +141,10 @@ void TrainingSession::setCompileReport(CompileReport report) { impl_->options.co
 void TrainingSession::setGemmPeak(std::function<double()> measure) {
   impl_->options.gemmPeak = std::move(measure);
 }
+void TrainingSession::setGradientProgram(
+    std::function<StatusOr<std::unique_ptr<TrainingProgram>>()> make) {
+  impl_->options.gradientProgram = std::move(make);
+}
 
 StatusOr<TrainingResult> TrainingSession::run(TrainingProgram &program) {
   return impl_->run(program);

@@ -45,6 +45,10 @@ struct TrainingOptions {
   std::string initFrom;    ///< weight file with the first parameters
   std::string saveWeights; ///< weight file, written after the last step
   std::string dumpGrads;   ///< gradients of the first step, before clipping (entry `gradients`)
+  /// Makes the program of which `dumpGrads` takes that entry; empty: the one that is trained.
+  /// Entries that share functions are fused together, so that a program with one entry more
+  /// is another one, by rounding.
+  std::function<StatusOr<std::unique_ptr<TrainingProgram>>()> gradientProgram;
   double peakFlops = 0;    ///< of the device; positive: metrics have `mfu`
 
   /// Text of `config.yaml`; empty: the configuration as JSON, which is YAML too.
@@ -86,6 +90,7 @@ public:
   /// What is known only once the program is compiled and loaded; as in TrainingOptions.
   void setCompileReport(CompileReport report);
   void setGemmPeak(std::function<double()> measure);
+  void setGradientProgram(std::function<StatusOr<std::unique_ptr<TrainingProgram>>()> make);
 
   /// Trains to `training.max_iters`. Status `nonFinite` (exit 3): stopped on a loss
   /// or gradient that is not finite, state and batch saved; `cancelled` (exit 130):

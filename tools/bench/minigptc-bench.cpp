@@ -1,6 +1,7 @@
 //===- minigptc-bench.cpp - how fast, against what this machine can do ----===//
 #include "minigptc/trace/TraceError.h"
 #include "runtime/base/File.h"
+#include "runtime/base/Log.h"
 #include "tools/bench/Cases.h"
 #include "tools/common/CommandLine.h"
 
@@ -62,26 +63,46 @@ runtime::StatusOr<nlohmann::json> measure(const Flags &flags) {
   return bench.json();
 }
 
+Status notARun(const std::string &path, const std::string &why) {
+  return Status(StatusCode::invalidArgument, runtime::quote(path) + " " + why)
+      .withHelp("--from takes what --json of a run before has written");
+}
+
+runtime::StatusOr<nlohmann::json> readRun(const std::string &path) {
+  runtime::StatusOr<std::string> text = runtime::readTextFile(path);
+  if (!text)
+    return text.status();
+  try {
+    return nlohmann::json::parse(*text);
+  } catch (const nlohmann::json::parse_error &error) {
+    return notARun(path, "is not JSON from byte " + std::to_string(error.byte) + " on");
+  }
+}
+
+Status writePage(const Flags &flags, const nlohmann::json &result) {
+  std::string page;
+  try {
+    page = performancePage(result);
+  } catch (const nlohmann::json::exception &error) {
+    // Of "[json.exception.out_of_range.403] key 'machine' not found", the part for people.
+    std::string_view what = error.what();
+    return notARun(flags.from, "is JSON, but not the numbers of a run: " +
+                                   std::string(what.substr(what.find(']') + 2)));
+  }
+  return runtime::writeFileAtomically(flags.page, std::string_view(page));
+}
+
 Status run(const Flags &flags) {
   MINIGPTC_RETURN_IF_ERROR(checkCases(flags.cases));
-  nlohmann::json result;
-  if (flags.from.empty()) {
-    runtime::StatusOr<nlohmann::json> measured = measure(flags);
-    if (!measured)
-      return measured.status();
-    result = *std::move(measured);
-  } else {
-    runtime::StatusOr<std::string> text = runtime::readTextFile(flags.from);
-    if (!text)
-      return text.status();
-    result = nlohmann::json::parse(*text);
-  }
+  runtime::StatusOr<nlohmann::json> result =
+      flags.from.empty() ? measure(flags) : readRun(flags.from);
+  if (!result)
+    return result.status();
   if (!flags.json.empty())
     MINIGPTC_RETURN_IF_ERROR(
-        runtime::writeFileAtomically(flags.json, std::string_view(result.dump(1) + "\n")));
+        runtime::writeFileAtomically(flags.json, std::string_view(result->dump(1) + "\n")));
   if (!flags.page.empty())
-    MINIGPTC_RETURN_IF_ERROR(
-        runtime::writeFileAtomically(flags.page, std::string_view(performancePage(result))));
+    MINIGPTC_RETURN_IF_ERROR(writePage(flags, *result));
   return Status::success();
 }
 

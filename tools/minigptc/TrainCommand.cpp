@@ -38,6 +38,33 @@ runtime::CompileReport report(const CompileStats &stats) {
           stats.totalSeconds, stats.kernels,       stats.kernelsCompiled};
 }
 
+/// A session and its program in one.
+class OwnProgram : public runtime::SessionProgram {
+public:
+  explicit OwnProgram(runtime::Session session)
+      : SessionProgram(session_), session_(std::move(session)) {}
+
+private:
+  runtime::Session session_;
+};
+
+/// The entry `gradients` alone: beside the others it would change what they share.
+runtime::StatusOr<std::unique_ptr<runtime::TrainingProgram>>
+gradientProgram(const runtime::RunConfig &config, const BuildFlags &build) {
+  std::unique_ptr<runtime::TrainingProgram> program;
+  Status status = guardCompile([&] {
+    runtime::StatusOr<LoadedProgram> loaded = buildSession(
+        config, {.training = false, .evaluation = false, .logits = false, .gradients = true},
+        build);
+    if (loaded)
+      program = std::make_unique<OwnProgram>(std::move(loaded->session));
+    return loaded.status();
+  });
+  if (!status)
+    return status;
+  return program;
+}
+
 Status train(TrainFlags &flags) {
   MINIGPTC_RETURN_IF_ERROR(flags.build.check());
   useConfigOfResumedRun(flags);
@@ -61,8 +88,7 @@ Status train(TrainFlags &flags) {
     fputs(toText(explainTraining(*config)).c_str(), stdout);
   if (!flags.run.quiet)
     fprintf(stderr, "target: %s\n", flags.build.target.c_str());
-  runtime::StatusOr<LoadedProgram> loaded =
-      buildSession(*config, {.gradients = !flags.run.dumpGrads.empty()}, flags.build);
+  runtime::StatusOr<LoadedProgram> loaded = buildSession(*config, {}, flags.build);
   if (!loaded)
     return loaded.status();
   if (!flags.run.quiet)
@@ -72,6 +98,7 @@ Status train(TrainFlags &flags) {
 
   training->setCompileReport(report(loaded->stats));
   training->setGemmPeak([&] { return loaded->session.measureGemmPeak(); });
+  training->setGradientProgram([&] { return gradientProgram(*config, flags.build); });
   runtime::StatusOr<runtime::TrainingResult> result =
       runTraining(*training, loaded->session, flags.run.profile, std::move(log));
   if (!result)
