@@ -57,20 +57,26 @@ static double meanOf(ArrayRef<double> row) {
   return std::accumulate(row.begin(), row.end(), 0.0) / double(row.size());
 }
 
-static double meanSquareOf(ArrayRef<double> row) {
-  return std::inner_product(row.begin(), row.end(), row.begin(), 0.0) / double(row.size());
+/// √(mean(x²) + epsilon), NaN if the squares add up to more than `type`, in which a norm
+/// computes, can hold.
+static double rootMeanSquareOf(ArrayRef<double> row, double epsilon, Type type) {
+  const double sum = std::inner_product(row.begin(), row.end(), row.begin(), 0.0);
+  if (std::isinf(type.isF64() ? sum : double(float(sum))))
+    return std::numeric_limits<double>::quiet_NaN();
+  return std::sqrt(sum / double(row.size()) + epsilon);
 }
 
 static LogicalResult evaluateLayerNorm(LayerNormOp op, ArrayRef<Tensor> operands,
                                        SmallVectorImpl<Tensor> &results) {
   std::vector<double> values = toDoubles(operands[0]);
   const std::vector<double> scale = toDoubles(operands[1]), bias = toDoubles(operands[2]);
+  const Type type = operands[0].getType().getElementType();
   for (size_t begin = 0; begin < values.size(); begin += scale.size()) {
     MutableArrayRef<double> row(values.data() + begin, scale.size());
     const double mean = meanOf(row);
     for (double &x : row)
       x -= mean;
-    const double deviation = std::sqrt(meanSquareOf(row) + op.getEpsilon().convertToDouble());
+    const double deviation = rootMeanSquareOf(row, op.getEpsilon().convertToDouble(), type);
     for (auto [i, x] : llvm::enumerate(row))
       x = x / deviation * scale[i] + bias[i];
   }
@@ -82,9 +88,10 @@ static LogicalResult evaluateRmsNorm(RmsNormOp op, ArrayRef<Tensor> operands,
                                      SmallVectorImpl<Tensor> &results) {
   std::vector<double> values = toDoubles(operands[0]);
   const std::vector<double> scale = toDoubles(operands[1]);
+  const Type type = operands[0].getType().getElementType();
   for (size_t begin = 0; begin < values.size(); begin += scale.size()) {
     MutableArrayRef<double> row(values.data() + begin, scale.size());
-    const double norm = std::sqrt(meanSquareOf(row) + op.getEpsilon().convertToDouble());
+    const double norm = rootMeanSquareOf(row, op.getEpsilon().convertToDouble(), type);
     for (auto [i, x] : llvm::enumerate(row))
       x = x / norm * scale[i];
   }

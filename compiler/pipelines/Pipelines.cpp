@@ -26,7 +26,7 @@ struct StageInfo {
 constexpr StageInfo kStages[] = {
     {Stage::trace, "trace", ""},
     {Stage::autodiff, "autodiff",
-     "graph-inline,graph-simplify-functions,plan-recomputation,graph-autodiff,"
+     "graph-infer-index-bounds,graph-inline,graph-simplify-functions,plan-recomputation,graph-autodiff,"
      "graph-inline,graph-simplify-functions"},
     {Stage::step, "step", "func.func(canonicalize,cse),graph-simplify-functions"},
     {Stage::shard, "shard",

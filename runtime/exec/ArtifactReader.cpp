@@ -17,6 +17,20 @@ Status invalidArtifact(const std::string &what) {
   return Status(StatusCode::dataLoss, "not a valid artifact: " + what);
 }
 
+/// The part lies inside of the tensor, or is all of it.
+bool isSensible(const IndexCheck &check, const TensorType &type) {
+  if (check.bound < 1 || !isInteger(type.dtype))
+    return false;
+  size_t rank = check.start.empty() ? 0 : type.shape.size();
+  if (check.start.size() != rank || check.limit.size() != rank || check.strides.size() != rank)
+    return false;
+  for (size_t i = 0; i < rank; ++i)
+    if (check.start[i] < 0 || check.limit[i] > type.shape[i] || check.strides[i] < 1 ||
+        check.strides[i] > type.shape[i])
+      return false;
+  return true;
+}
+
 StatusOr<TensorType> readType(const fb::TensorType *type) {
   TensorType result;
   if (!type || type->element() > fb::ElementType::MAX)
@@ -255,6 +269,20 @@ private:
     return {};
   }
 
+  std::vector<IndexCheck> readIndexChecks(const fb::Parameter &parameter) {
+    std::vector<IndexCheck> checks;
+    for (uint32_t i = 0; i < sizeOfVector(parameter.index_checks()); ++i) {
+      const fb::IndexCheck &from = *parameter.index_checks()->Get(i);
+      IndexCheck &check = checks.emplace_back(IndexCheck{from.bound(), from.ignored()});
+      for (auto [list, to] : {std::pair(from.start(), &check.start),
+                              std::pair(from.limit(), &check.limit),
+                              std::pair(from.strides(), &check.strides)})
+        if (list)
+          to->assign(list->begin(), list->end());
+    }
+    return checks;
+  }
+
   Status readParameters(const flatbuffers::Vector<flatbuffers::Offset<fb::Parameter>> *from,
                         std::string_view entry, std::vector<ParameterDecl> &to) {
     std::set<std::string_view> names;
@@ -264,11 +292,14 @@ private:
       if (!type)
         return type.status();
       ParameterDecl decl{viewOf(parameter.name()), std::move(*type), parameter.donated_to(),
-                         parameter.index_bound()};
+                         parameter.index_bound(), readIndexChecks(parameter)};
       if (!names.insert(decl.name).second)
         return invalidArtifact("entry " + quote(entry) + " has two parameters " + quote(decl.name));
       if (decl.indexBound < 0 || (decl.indexBound > 0 && !isInteger(decl.type.dtype)))
         return invalidArtifact("the bound of " + quote(decl.name) + " makes no sense");
+      for (const IndexCheck &check : decl.indexChecks)
+        if (!isSensible(check, decl.type))
+          return invalidArtifact("a check of " + quote(decl.name) + " makes no sense");
       to.push_back(std::move(decl));
     }
     return {};

@@ -13,6 +13,7 @@
 #ifndef MINIGPTC_RUNTIME_EXEC_PROGRAM_H
 #define MINIGPTC_RUNTIME_EXEC_PROGRAM_H
 
+#include "minigptc/runtime/IndexCheck.h"
 #include "minigptc/runtime/TensorType.h"
 #include "runtime/exec/Artifact_generated.h"
 #include "runtime/exec/HostProgram.h"
@@ -98,6 +99,7 @@ struct ParameterDecl {
   TensorType type;
   int donatedTo = -1;
   int64_t indexBound = 0;
+  std::vector<IndexCheck> indexChecks = {};
 };
 
 struct Entry {

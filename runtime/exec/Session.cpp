@@ -17,7 +17,8 @@ namespace {
 std::vector<ParameterInfo> describe(const std::vector<ParameterDecl> &parameters) {
   std::vector<ParameterInfo> infos;
   for (const ParameterDecl &decl : parameters)
-    infos.push_back({std::string(decl.name), decl.type, decl.donatedTo, decl.indexBound});
+    infos.push_back({std::string(decl.name), decl.type, decl.donatedTo, decl.indexBound,
+                     decl.indexChecks});
   return infos;
 }
 

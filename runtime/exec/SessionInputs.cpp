@@ -25,26 +25,52 @@ std::string positionOf(int64_t number, const Shape &shape) {
   return "[" + text + "]";
 }
 
-/// The first element outside [0, bound), as int64 or, if larger, as its own type.
-template <typename T>
-Status checkBound(const EntryInfo &entry, const ParameterInfo &info, const Array &array) {
-  std::span<const T> values = array.span<T>();
-  for (size_t i = 0; i < values.size(); ++i)
-    if (std::cmp_less(values[i], 0) || std::cmp_greater_equal(values[i], info.indexBound))
-      return mistake(entry, "input " + quote(info.name) + " holds " + std::to_string(values[i]) +
-                                " at " + positionOf(int64_t(i), info.type.shape) +
-                                ", which is outside of [0, " + std::to_string(info.indexBound) +
-                                ")");
-  return {};
+/// The row-major number of the first element of a part for which `wrong` holds, or -1.
+template <typename Wrong>
+int64_t findInPart(const IndexCheck &part, const Shape &shape, size_t dim, int64_t before,
+                   const Wrong &wrong) {
+  if (dim == shape.size())
+    return wrong(before) ? before : -1;
+  for (int64_t i = part.start[dim]; i < part.limit[dim]; i += part.strides[dim])
+    if (int64_t found = findInPart(part, shape, dim + 1, before * shape[dim] + i, wrong);
+        found >= 0)
+      return found;
+  return -1;
 }
 
-Status checkBounds(const EntryInfo &entry, const ParameterInfo &info, const Array &array) {
+/// The first element that is neither in [0, bound) nor ignored.
+template <typename T>
+Status checkValues(const EntryInfo &entry, const ParameterInfo &info, const Array &array,
+                   const IndexCheck &check) {
+  std::span<const T> values = array.span<T>();
+  auto wrong = [&](int64_t i) {
+    T value = values[size_t(i)];
+    return (std::cmp_less(value, 0) || std::cmp_greater_equal(value, check.bound)) &&
+           (check.ignored == 0 || !std::cmp_equal(value, check.ignored));
+  };
+  int64_t found = -1;
+  if (!check.start.empty())
+    found = findInPart(check, info.type.shape, 0, 0, wrong);
+  else
+    for (int64_t i = 0; found < 0 && i < int64_t(values.size()); ++i)
+      found = wrong(i) ? i : -1;
+  if (found < 0)
+    return {};
+  std::string ignored = check.ignored ? ", and not " + std::to_string(check.ignored) : "";
+  return mistake(entry, "input " + quote(info.name) + " holds " +
+                            std::to_string(values[size_t(found)]) + " at " +
+                            positionOf(found, info.type.shape) + ", which is outside of [0, " +
+                            std::to_string(check.bound) + ")" + ignored);
+}
+
+Status checkIndices(const EntryInfo &entry, const ParameterInfo &info, const Array &array,
+                    const IndexCheck &check) {
   switch (info.type.dtype) {
-  case DType::i64: return checkBound<int64_t>(entry, info, array);
-  case DType::i32: return checkBound<int32_t>(entry, info, array);
-  case DType::i8: return checkBound<int8_t>(entry, info, array);
-  case DType::u64: return checkBound<uint64_t>(entry, info, array);
-  case DType::u32: return checkBound<uint32_t>(entry, info, array);
+  case DType::i64: return checkValues<int64_t>(entry, info, array, check);
+  case DType::i32: return checkValues<int32_t>(entry, info, array, check);
+  case DType::i8: return checkValues<int8_t>(entry, info, array, check);
+  case DType::u64: return checkValues<uint64_t>(entry, info, array, check);
+  case DType::u32: return checkValues<uint32_t>(entry, info, array, check);
   default: return {};
   }
 }
@@ -88,7 +114,9 @@ Status checkInputs(const EntryInfo &entry, std::span<const Array> inputs) {
       return mistake(entry, "input " + quote(info.name) + " is " + inputs[i].type().toString() +
                                 " instead of " + info.type.toString());
     if (info.indexBound > 0)
-      MINIGPTC_RETURN_IF_ERROR(checkBounds(entry, info, inputs[i]));
+      MINIGPTC_RETURN_IF_ERROR(checkIndices(entry, info, inputs[i], {info.indexBound}));
+    for (const IndexCheck &check : info.indexChecks)
+      MINIGPTC_RETURN_IF_ERROR(checkIndices(entry, info, inputs[i], check));
   }
   return {};
 }

@@ -365,6 +365,24 @@ TEST_CASE("entries, parameters, kernels and blobs make sense") {
   CHECK_THAT(entry([](auto &e) { e.inputs[0]->donated_to = 2; }), Contains("cannot have it"));
   CHECK_THAT(entry([](auto &e) { e.inputs[1]->name = "x"; }), Contains("two parameters"));
   CHECK_THAT(entry([](auto &e) { e.inputs[0]->index_bound = 5; }), Contains("makes no sense"));
+  auto check = [&](int64_t bound, std::vector<int64_t> start, std::vector<int64_t> limit,
+                   std::vector<int64_t> strides) {
+    return entry([&](auto &e) {
+      auto &checks = e.inputs[2]->index_checks; // of i32[4]
+      checks.push_back(std::make_unique<fb::IndexCheckT>());
+      checks[0]->bound = bound;
+      checks[0]->start = start;
+      checks[0]->limit = limit;
+      checks[0]->strides = strides;
+    });
+  };
+  CHECK_THAT(check(0, {}, {}, {}), Contains("a check of 'x' makes no sense"));
+  CHECK_THAT(check(5, {0}, {5}, {1}), Contains("a check of 'x' makes no sense"));
+  CHECK_THAT(check(5, {-1}, {4}, {1}), Contains("a check of 'x' makes no sense"));
+  CHECK_THAT(check(5, {0}, {4}, {0}), Contains("a check of 'x' makes no sense"));
+  CHECK_THAT(check(5, {0}, {4}, {INT64_MAX}), Contains("a check of 'x' makes no sense"));
+  CHECK_THAT(check(5, {0, 0}, {4, 1}, {1, 1}), Contains("a check of 'x' makes no sense"));
+  CHECK_THAT(check(5, {0}, {}, {1}), Contains("a check of 'x' makes no sense"));
   CHECK_THAT(refusal([](auto &p) { p.table.kernels[0]->items = -1; }),
              Contains("no sensible size"));
   CHECK_THAT(refusal([](auto &p) { p.table.kernels[0]->grain = 0; }), Contains("no sensible size"));

@@ -63,6 +63,36 @@ TEST_CASE("every kind of instruction runs") {
   CHECK((*out)[0].span<float>()[0] == 32);
 }
 
+TEST_CASE("checks of parts of an input, with a value that is none of the indices") {
+  TestProgram program = makeTestProgram();
+  fb::ParameterT &x = *program.table.entries[0]->inputs[2];
+  auto add = [&](int64_t bound, int64_t ignored, std::vector<int64_t> start,
+                 std::vector<int64_t> limit, std::vector<int64_t> strides) {
+    auto check = std::make_unique<fb::IndexCheckT>();
+    *check = {.bound = bound,
+              .ignored = ignored,
+              .start = std::move(start),
+              .limit = std::move(limit),
+              .strides = std::move(strides)};
+    x.index_checks.push_back(std::move(check));
+  };
+  x.index_bound = 0;
+  add(10, -100, {}, {}, {});
+  add(3, 0, {1}, {4}, {2});
+  StatusOr<Session> session = Session::load(program.finish(), {.threads = 1});
+  REQUIRE(session.ok());
+  CHECK(session->entry("step")->inputs[2].indexChecks.size() == 2);
+  auto message = [&](std::vector<int32_t> values) {
+    return session->run("step", {filled(1), Array::scalar<int64_t>(0), indices(std::move(values))})
+        .status()
+        .message();
+  };
+  CHECK(message({9, 2, -100, 0}) == "");
+  CHECK_THAT(message({9, 2, -99, 0}),
+             Contains("'x' holds -99 at [2], which is outside of [0, 10), and not -100"));
+  CHECK_THAT(message({9, 2, 9, 3}), Contains("'x' holds 3 at [3], which is outside of [0, 3)"));
+}
+
 TEST_CASE("donated arrays are overwritten if nobody else holds them") {
   Session session = openTest();
   std::vector<Array> inputs = stepInputs();

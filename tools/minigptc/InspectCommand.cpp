@@ -17,6 +17,15 @@ namespace {
 
 std::string text(std::string_view view) { return std::string(view); }
 
+Json checkJson(const runtime::IndexCheck &check) {
+  Json item{{"bound", check.bound}};
+  if (check.ignored != 0)
+    item["ignored"] = check.ignored;
+  if (!check.start.empty())
+    item.update({{"start", check.start}, {"limit", check.limit}, {"strides", check.strides}});
+  return item;
+}
+
 Json parametersJson(const std::vector<runtime::ParameterDecl> &parameters) {
   Json list = Json::array();
   for (const runtime::ParameterDecl &parameter : parameters) {
@@ -27,6 +36,8 @@ Json parametersJson(const std::vector<runtime::ParameterDecl> &parameters) {
       item["donated_to"] = parameter.donatedTo;
     if (parameter.indexBound > 0)
       item["index_bound"] = parameter.indexBound;
+    for (const runtime::IndexCheck &check : parameter.indexChecks)
+      item["index_checks"].push_back(checkJson(check));
     list.push_back(std::move(item));
   }
   return list;

@@ -25,15 +25,29 @@ void ArtifactBuilder::addBuffer(BlockTables &tables, Value value, fb::Buffer buf
   tables.buffers.push_back(buffer);
 }
 
+static bool isString(Attribute value) { return isa<StringAttr>(value); }
+
+static bool isInteger64(Attribute value) {
+  auto integer = dyn_cast<IntegerAttr>(value);
+  return integer && integer.getType().isInteger(64);
+}
+
+static bool isIndexChecks(Attribute value) {
+  auto list = dyn_cast<ArrayAttr>(value);
+  return list && llvm::all_of(list, llvm::IsaPred<graph::IndexCheckAttr>);
+}
+
 /// Of another kind, an attribute must not count as absent: an index would be unbounded.
 static LogicalResult checkArgumentAttributes(exec::BlockOp block) {
+  constexpr std::pair<StringRef, bool (*)(Attribute)> kKinds[] = {
+      {graph::attr::kName, isString},
+      {graph::attr::kDonate, isInteger64},
+      {graph::attr::kIndexBound, isInteger64},
+      {graph::attr::kIndexChecks, isIndexChecks}};
   for (unsigned i = 0; i < block.getNumArguments(); ++i)
-    for (StringRef name : {graph::attr::kName, graph::attr::kDonate, graph::attr::kIndexBound}) {
+    for (auto [name, fits] : kKinds) {
       Attribute value = block.getArgAttr(i, name);
-      auto integer = dyn_cast_if_present<IntegerAttr>(value);
-      bool fits = name == graph::attr::kName ? isa_and_present<StringAttr>(value)
-                                             : integer && integer.getType().isInteger(64);
-      if (value && !fits)
+      if (value && !fits(value))
         return block.emitOpError() << "has " << value << " as '" << name << "' of argument " << i;
     }
   return success();

@@ -68,6 +68,7 @@ private:
   Offset<fb::Kernel> writeKernel(mlir::func::FuncOp kernel);
   Offset<fb::Entry> writeEntry(exec::BlockOp block);
   Offset<fb::Parameter> writeParameter(exec::BlockOp block, unsigned argument);
+  Offsets<fb::IndexCheck> writeIndexChecks(exec::BlockOp block, unsigned argument);
   Offset<fb::MemoryReport> writeMemoryReport(exec::BlockOp block);
   Offsets<fb::PeakItem> writeMemoryItems(const std::vector<MemoryItem> &items);
 

@@ -54,7 +54,25 @@ flatbuffers::Offset<fb::Parameter> ArtifactBuilder::writeParameter(exec::BlockOp
   auto name = writeString(nameAttr ? nameAttr.str() : "arg" + std::to_string(argument));
   auto type = writeType(cast<ShapedType>(block.getArgument(argument).getType()));
   return fb::CreateParameter(builder, name, type, integer(graph::attr::kDonate, -1),
-                             integer(graph::attr::kIndexBound, 0));
+                             integer(graph::attr::kIndexBound, 0),
+                             builder.CreateVector(writeIndexChecks(block, argument)));
+}
+
+auto ArtifactBuilder::writeIndexChecks(exec::BlockOp block, unsigned argument)
+    -> Offsets<fb::IndexCheck> {
+  Offsets<fb::IndexCheck> offsets;
+  auto sizes = [&](DenseI64ArrayAttr list) {
+    return list ? builder.CreateVector(list.asArrayRef().data(), list.size()) : 0;
+  };
+  auto checks = block.getArgAttrOfType<ArrayAttr>(argument, graph::attr::kIndexChecks);
+  for (Attribute attribute : checks ? checks.getValue() : ArrayRef<Attribute>()) {
+    auto check = cast<graph::IndexCheckAttr>(attribute);
+    auto start = sizes(check.getStart()), limit = sizes(check.getLimit()),
+         strides = sizes(check.getStrides());
+    offsets.push_back(fb::CreateIndexCheck(builder, check.getBound(),
+                                           check.getIgnored().value_or(0), start, limit, strides));
+  }
+  return offsets;
 }
 
 flatbuffers::Offset<fb::Entry> ArtifactBuilder::writeEntry(exec::BlockOp block) {

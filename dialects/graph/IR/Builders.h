@@ -159,6 +159,9 @@ public:
   mlir::Value mean(mlir::Value x, int64_t dim) {
     return divide(sum(x, dim), double(shapeOf(x)[dim]));
   }
+  /// 1/√x of a mean square, and NaN for one that has overflowed: x · 1/∞ would be zeros,
+  /// with which a model goes on to train wrongly. Adding 0 changes no bit of the others.
+  mlir::Value inverseRoot(mlir::Value x) { return add(make<RsqrtOp>(x), multiply(x, 0.0)); }
 
 private:
   mlir::OpBuilder &builder;

@@ -16,8 +16,7 @@ SmallVector<Value> SoftmaxOp::decompose(OpBuilder &builder) {
 /// 1 / sqrt(mean(x²) + epsilon) over the last dimension, broadcast back.
 static Value inverseRootMeanSquare(GraphBuilder &b, Value x, double epsilon) {
   int64_t last = rankOf(x) - 1;
-  Value rsqrt = b.make<RsqrtOp>(b.add(b.mean(b.square(x), last), epsilon));
-  return b.broadcastBack(rsqrt, x, last);
+  return b.broadcastBack(b.inverseRoot(b.add(b.mean(b.square(x), last), epsilon)), x, last);
 }
 
 SmallVector<Value> LayerNormOp::decompose(OpBuilder &builder) {

@@ -116,7 +116,7 @@ struct Norm {
   /// 1/√(mean(x²) + ε), repeated along the last dimension.
   Value inverseScale(Value x, double epsilon) const {
     Value square = b.multiply(b.sum(b.square(x), {last}), 1.0 / double(width));
-    return b.broadcastBack(b.make<RsqrtOp>(b.add(square, epsilon)), x, {last});
+    return b.broadcastBack(b.inverseRoot(b.add(square, epsilon)), x, {last});
   }
   /// The gradient of a parameter of the last dimension.
   Value sumOfRows(Value x) const { return b.sum(x, range(0, last)); }

@@ -44,6 +44,23 @@ struct WholeKernelPlan {
   int64_t items = 0, grain = 1, scratch = 0;
 };
 
+/// See `IndexingOp`: elements of an operand lie in [0, bound), or are `ignored`.
+struct IndexDomain {
+  unsigned operand;
+  int64_t bound;
+  std::optional<int64_t> ignored = {};
+};
+
+/// Elements start, start+stride, … below limit of a tensor, per dimension. The last of
+/// them is limit - 1, so that equal parts are equal boxes.
+struct IndexBox {
+  llvm::SmallVector<int64_t> start, limit, strides;
+
+  static IndexBox whole(llvm::ArrayRef<int64_t> shape);
+  bool isWhole(llvm::ArrayRef<int64_t> shape) const { return *this == whole(shape); }
+  bool operator==(const IndexBox &) const = default;
+};
+
 /// True for `tensor<2xui32>`, the type of random keys.
 bool isKeyType(mlir::Type type);
 mlir::RankedTensorType getKeyType(mlir::MLIRContext *context);
@@ -75,6 +92,8 @@ inline constexpr llvm::StringLiteral kName = "graph.name";
 inline constexpr llvm::StringLiteral kDonate = "graph.donate";
 /// Argument of an entry: i64 n, values must lie in [0, n); the runtime checks.
 inline constexpr llvm::StringLiteral kIndexBound = "graph.index_bound";
+/// Argument of an entry: array of `#graph.index_check<...>`, checked as well.
+inline constexpr llvm::StringLiteral kIndexChecks = "graph.index_checks";
 /// func.func: `#graph.remat<...>` policy of a checkpointed function.
 inline constexpr llvm::StringLiteral kRemat = "graph.remat";
 /// func.func: one body for many calls, by the program's own word (unit): inlining it, small as

@@ -69,6 +69,8 @@ def Graph_SameTypes : TraitList<[
         return ::minigptc::graph::detail::inferSameTypes(location, getOperationName(), operands, inferredTypes);
       }
     }]>, SameTypeOperands]>;
+defvar Graph_Indexing = DeclareOpInterfaceMethods<IndexingOp>;
+defvar Graph_ElementMove = DeclareOpInterfaceMethods<ElementMoveOp>;
 defvar Graph_Decomposable = DeclareOpInterfaceMethods<DecomposableOp>;
 
 #endif // MINIGPTC_GRAPH_BASE_TD

@@ -43,7 +43,10 @@ def Graph_SoftmaxOp : Graph_PureOp<"softmax", [Graph_Sharded, Graph_SameTypes, G
 def Graph_LayerNormOp : Graph_PureOp<"layer_norm", [Graph_Sharded, Graph_Decomposable, Graph_Differentiable, Graph_Infer]> {
   let summary = "(x - mean) / sqrt(var + epsilon) · scale + bias over the last dimension";
   let description = [{
-    The variance is two-pass: mean((x - mean)²), not E[x²] - E[x]².
+    The variance is two-pass: mean((x - mean)²), not E[x²] - E[x]². scale and bias
+    have the operand's element type, or the one that the norm computes in: f32 for
+    a bf16 or f16 operand. A row whose squares add up to more than that type holds
+    gives NaN.
 
     ```mlir
     %y = graph.layer_norm %x, %scale, %bias epsilon = 1.0e-6 : tensor<2x3xf32>, tensor<3xf32>, tensor<3xf32>
@@ -58,6 +61,11 @@ def Graph_LayerNormOp : Graph_PureOp<"layer_norm", [Graph_Sharded, Graph_Decompo
 def Graph_RmsNormOp : Graph_PureOp<"rms_norm", [Graph_Sharded, Graph_Decomposable, Graph_Differentiable, Graph_Infer]> {
   let summary = "x / sqrt(mean(x²) + epsilon) · scale over the last dimension";
   let description = [{
+    scale has the operand's element type, or the one that the norm computes in: f32
+    for a bf16 or f16 operand. A row whose squares add up to more than that type
+    holds (f32: |x| from 1.8e19 on) gives NaN, so that training stops there, and not
+    the zeros of x · 1/∞.
+
     ```mlir
     %y = graph.rms_norm %x, %scale epsilon = 1.0e-5 : tensor<2x3xf32>, tensor<3xf32>
     ```
@@ -152,12 +160,12 @@ def Graph_AttentionGradOp : Graph_AttentionLikeOp<"attention_grad", [AllTypesMat
       " `:` type($query) `,` type($key) `,` type($value) `,` type($result) `,` type($logSumExp) `->` type(results)");
 }
 
-def Graph_EmbeddingOp : Graph_PureOp<"embedding", [Graph_Sharded, Graph_Decomposable, Graph_Differentiable, Graph_Infer]> {
+def Graph_EmbeddingOp : Graph_PureOp<"embedding", [Graph_Sharded, Graph_Decomposable, Graph_Differentiable, Graph_Infer, Graph_Indexing]> {
   let summary = "rows of a table by id";
   let description = [{
     table [V, D], ids [...] give [..., D]. An id outside [0, V) is an error: the
-    interpreter reports it, and compiled programs have the ids checked on the
-    host, before the step (see `graph.index_bound`).
+    interpreter reports it; of a compiled program's inputs, those that hold ids
+    are checked on the host, before it runs (`--graph-infer-index-bounds`).
 
     ```mlir
     %rows = graph.embedding %table, %ids : (tensor<10x4xf32>, tensor<2x3xi32>) -> tensor<2x3x4xf32>
@@ -169,7 +177,7 @@ def Graph_EmbeddingOp : Graph_PureOp<"embedding", [Graph_Sharded, Graph_Decompos
   let fusionKind = "data_movement";
 }
 
-def Graph_SoftmaxCrossEntropyOp : Graph_PureOp<"softmax_cross_entropy", [Graph_Sharded, Graph_Decomposable, Graph_Differentiable, Graph_Infer]> {
+def Graph_SoftmaxCrossEntropyOp : Graph_PureOp<"softmax_cross_entropy", [Graph_Sharded, Graph_Decomposable, Graph_Differentiable, Graph_Infer, Graph_Indexing]> {
   let summary = "logsumexp(logits) - logits[target] per position";
   let description = [{
     logits [..., V], targets [...] give f32 [...] (f64 for f64). A position whose
@@ -186,7 +194,7 @@ def Graph_SoftmaxCrossEntropyOp : Graph_PureOp<"softmax_cross_entropy", [Graph_S
 }
 
 def Graph_LinearCrossEntropyOp : Graph_PureOp<"linear_cross_entropy",
-    [Graph_Sharded, Graph_Decomposable, Graph_Differentiable, Graph_Infer],
+    [Graph_Sharded, Graph_Decomposable, Graph_Differentiable, Graph_Infer, Graph_Indexing],
     DeclareOpInterfaceMethods<CostOp, ["getMatmulFlops"]>> {
   let summary = "the summed cross-entropy of a linear head, and its gradients";
   let description = [{

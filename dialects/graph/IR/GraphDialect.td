@@ -7,6 +7,7 @@
 #ifndef MINIGPTC_GRAPH_DIALECT_TD
 #define MINIGPTC_GRAPH_DIALECT_TD
 
+include "mlir/IR/AttrTypeBase.td"
 include "mlir/IR/OpBase.td"
 include "mlir/IR/EnumAttr.td"
 
@@ -67,5 +68,26 @@ def Graph_RematPolicy : Graph_I32Enum<"RematPolicy", "what may be saved", [
   I32EnumAttrCase<"nothing", 0>, I32EnumAttrCase<"dots", 1>,
   I32EnumAttrCase<"everything", 2>]>;
 def Graph_RematPolicyAttr : Graph_KindAttr<Graph_RematPolicy, "remat">;
+
+/// What the values of an entry's integer argument must be, besides `graph.index_bound`.
+def Graph_IndexCheckAttr : AttrDef<Graph_Dialect, "IndexCheck"> {
+  let mnemonic = "index_check";
+  let summary = "values of [0, bound), or `ignored`, in a part of an argument";
+  let description = [{
+    The part is elements start, start+stride, … below limit, per dimension; all of the
+    argument where it is left out. `--graph-infer-index-bounds` writes them.
+
+    ```mlir
+    %batch: tensor<2x9xi32> {graph.index_checks = [
+      #graph.index_check<10>, #graph.index_check<10 or -100 in [0, 1] : [2, 9] : [1, 1]>]}
+    ```
+  }];
+  let parameters = (ins "int64_t":$bound, OptionalParameter<"std::optional<int64_t>">:$ignored,
+      OptionalParameter<"::mlir::DenseI64ArrayAttr">:$start,
+      OptionalParameter<"::mlir::DenseI64ArrayAttr">:$limit,
+      OptionalParameter<"::mlir::DenseI64ArrayAttr">:$strides);
+  let assemblyFormat = "`<` $bound (`or` $ignored^)? (`in` $start^ `:` $limit `:` $strides)? `>`";
+  let genVerifyDecl = 1;
+}
 
 #endif // MINIGPTC_GRAPH_DIALECT_TD

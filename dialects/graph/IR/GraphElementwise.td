@@ -128,7 +128,7 @@ def Graph_ClampOp : Graph_ElementwiseOp<"clamp", [Graph_SameTypes, Graph_Decompo
   let assemblyFormat = "$low `,` $operand `,` $high attr-dict `:` type($operand)";
 }
 
-def Graph_ConvertOp : Graph_PureOp<"convert", [Graph_Sharded, SameOperandsAndResultShape, Graph_Differentiable]> {
+def Graph_ConvertOp : Graph_PureOp<"convert", [Graph_Sharded, SameOperandsAndResultShape, Graph_Differentiable, Graph_ElementMove]> {
   let summary = "change of element type";
   let description = [{
     Float to integer truncates towards zero and saturates (NaN gives 0); to i1,

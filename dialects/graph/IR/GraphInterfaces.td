@@ -220,6 +220,28 @@ def EvaluableOp : Graph_Interface<"EvaluableOp"> {
          "::llvm::SmallVectorImpl<::minigptc::interpreter::Tensor> &":$results)>];
 }
 
+def IndexingOp : Graph_Interface<"IndexingOp"> {
+  let description = [{
+    An op with integer operands whose every element must lie in a range: ids of
+    a table's rows, numbers of classes. The interpreter reports one that does
+    not; for compiled code the runtime checks an entry's inputs
+    (`--graph-infer-index-bounds`).
+  }];
+  let methods = [InterfaceMethod<"The operands, and what they may hold.",
+    "::llvm::SmallVector<::minigptc::graph::IndexDomain>", "getIndexDomains">];
+}
+
+def ElementMoveOp : Graph_Interface<"ElementMoveOp"> {
+  let description = [{
+    An op whose result consists of elements of its operands, as they are.
+  }];
+  let methods = [InterfaceMethod<[{
+      The part of the operand whose elements are in this part of the result, which
+      is not empty; nothing if there are none, or if they are no box.
+    }], "std::optional<::minigptc::graph::IndexBox>", "getSourceBox",
+    (ins "unsigned":$operand, "const ::minigptc::graph::IndexBox &":$box)>];
+}
+
 def CostOp : Graph_Interface<"CostOp"> {
   let description = [{
     What an op costs on one device. A multiply-add counts as two FLOPs; causal

@@ -32,7 +32,7 @@ def Graph_IotaOp : Graph_PureOp<"iota", [Graph_Sharded]> {
   let hasVerifier = 1;
 }
 
-def Graph_BroadcastInDimOp : Graph_PureOp<"broadcast_in_dim", [Graph_Sharded, Graph_Differentiable]> {
+def Graph_BroadcastInDimOp : Graph_PureOp<"broadcast_in_dim", [Graph_Sharded, Graph_Differentiable, Graph_ElementMove]> {
   let summary = "repeats along new or size-1 dimensions";
   let description = [{
     Operand dimension i becomes result dimension `dims[i]`; it has the same size
@@ -50,7 +50,7 @@ def Graph_BroadcastInDimOp : Graph_PureOp<"broadcast_in_dim", [Graph_Sharded, Gr
   let hasFolder = 1;
 }
 
-def Graph_ReshapeOp : Graph_PureOp<"reshape", [Graph_Sharded, Graph_Differentiable]> {
+def Graph_ReshapeOp : Graph_PureOp<"reshape", [Graph_Sharded, Graph_Differentiable, Graph_ElementMove]> {
   let summary = "the same elements, row-major, under another shape";
   let description = [{
     ```mlir
@@ -66,7 +66,7 @@ def Graph_ReshapeOp : Graph_PureOp<"reshape", [Graph_Sharded, Graph_Differentiab
   let hasCanonicalizer = 1;
 }
 
-def Graph_TransposeOp : Graph_PureOp<"transpose", [Graph_Sharded, Graph_Differentiable, Graph_Infer]> {
+def Graph_TransposeOp : Graph_PureOp<"transpose", [Graph_Sharded, Graph_Differentiable, Graph_Infer, Graph_ElementMove]> {
   let summary = "result dimension i is operand dimension permutation[i]";
   let description = [{
     ```mlir
@@ -81,7 +81,7 @@ def Graph_TransposeOp : Graph_PureOp<"transpose", [Graph_Sharded, Graph_Differen
   let hasCanonicalizer = 1;
 }
 
-def Graph_SliceOp : Graph_PureOp<"slice", [Graph_Sharded, Graph_Differentiable, Graph_Infer]> {
+def Graph_SliceOp : Graph_PureOp<"slice", [Graph_Sharded, Graph_Differentiable, Graph_Infer, Graph_ElementMove]> {
   let summary = "elements start, start+stride, … below limit, per dimension";
   let description = [{
     ```mlir
@@ -130,7 +130,7 @@ def Graph_DynamicUpdateSliceOp : Graph_PureOp<"dynamic_update_slice", [Graph_Sha
   let hasFolder = 1;
 }
 
-def Graph_ConcatenateOp : Graph_PureOp<"concatenate", [Graph_Sharded, Graph_Differentiable, Graph_Infer]> {
+def Graph_ConcatenateOp : Graph_PureOp<"concatenate", [Graph_Sharded, Graph_Differentiable, Graph_Infer, Graph_ElementMove]> {
   let summary = "tensors one after the other along a dimension";
   let description = [{
     ```mlir

@@ -8,6 +8,29 @@
 
 include "mlir/Pass/PassBase.td"
 
+def GraphInferIndexBounds : Pass<"graph-infer-index-bounds", "::mlir::ModuleOp"> {
+  let summary = "which inputs of entry functions are ids, and below what they must lie";
+  let description = [{
+    An id outside its table is an error, but compiled code has no way to report one: it
+    clamps. So the runtime checks inputs before an entry runs. What ops demand of their
+    indices (`IndexingOp`) goes back through calls and through ops that move elements as
+    they are (`ElementMoveOp`) to the arguments of entry functions: as `graph.index_bound`
+    where it holds of the whole argument, else as `graph.index_checks`. An argument that
+    has one of them keeps it. Ids that are computed are the program's affair.
+
+    ```mlir
+    func.func @f(%table: tensor<10x4xf32>, %ids: tensor<2x3xi32>) … attributes {graph.entry} {
+      %0 = graph.slice %ids [0, 0] : [2, 2] : [1, 1] : (tensor<2x3xi32>) -> tensor<2x2xi32>
+      %1 = graph.embedding %table, %0 : …
+    ```
+    becomes
+    ```mlir
+    func.func @f(%table: tensor<10x4xf32>, %ids: tensor<2x3xi32>
+        {graph.index_checks = [#graph.index_check<10 in [0, 0] : [2, 2] : [1, 1]>]}) …
+    ```
+  }];
+}
+
 def GraphInline : Pass<"graph-inline", "::mlir::ModuleOp"> {
   let summary = "inlines small functions, and functions with one call site";
   let description = [{

@@ -79,6 +79,23 @@ func.func @test_rms_norm() -> tensor<2x2xf32> {
   return %0 : tensor<2x2xf32>
 }
 
+// Squares that overflow f32 must not give zeros; in f64 they do not overflow.
+// CHECK-LABEL: @test_norms_of_large_values
+func.func @test_norms_of_large_values() -> (tensor<2x2xf32>, tensor<2x2xf32>, tensor<2x2xf64>) {
+  %x = graph.constant dense<[[2.0e19, 0.0], [1.0e18, 1.0e18]]> : tensor<2x2xf32>
+  %one = graph.constant dense<1.0> : tensor<2xf32>
+  %0 = graph.rms_norm %x, %one epsilon = 0.0 : tensor<2x2xf32>, tensor<2xf32>
+  %c = graph.constant dense<[[4.0e19, 0.0], [2.0e18, 0.0]]> : tensor<2x2xf32>
+  %1 = graph.layer_norm %c, %one, %one epsilon = 0.0 : tensor<2x2xf32>, tensor<2xf32>, tensor<2xf32>
+  %wide = graph.convert %x : (tensor<2x2xf32>) -> tensor<2x2xf64>
+  %ones = graph.constant dense<1.0> : tensor<2xf64>
+  %2 = graph.rms_norm %wide, %ones epsilon = 0.0 : tensor<2x2xf64>, tensor<2xf64>
+  // CHECK-NEXT: {{\[}}[nan, nan], [1, 1]]
+  // CHECK-NEXT: {{\[}}[nan, nan], [2, 0]]
+  // CHECK-NEXT: {{\[}}[1.41421, 0], [1, 1]]
+  return %0, %1, %2 : tensor<2x2xf32>, tensor<2x2xf32>, tensor<2x2xf64>
+}
+
 // CHECK-LABEL: @test_rope
 func.func @test_rope() -> (tensor<1x2x1x4xf64>, tensor<1x2x1x4xf64>) {
   %x = graph.constant dense<[[[[1.0, 0.0, 0.0, 1.0]], [[1.0, 0.0, 0.0, 1.0]]]]> : tensor<1x2x1x4xf64>

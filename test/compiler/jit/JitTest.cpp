@@ -1,7 +1,9 @@
 // jit: results, caching, messages, donation, errors.
 #include "minigptc/minigptc.h"
 
+#include <algorithm>
 #include <catch2/catch.hpp>
+#include <cmath>
 
 using namespace minigptc;
 
@@ -80,4 +82,39 @@ TEST_CASE("mistakes are found at the first call, at their line") {
   auto f = jit([](Value x) { return matmul(x, zeros({5, 5})); });
   CHECK_THROWS_WITH(f(vector({1, 2})),
                     Catch::Contains("test/compiler/jit/JitTest.cpp:" + std::to_string(line)));
+}
+
+TEST_CASE("ids out of range are found before the program runs") {
+  auto tokens = [](std::vector<int32_t> values) { return Array::fromSpan<int32_t>({2, 4}, values); };
+  Array table = Array::fromSpan<float>({5, 1}, std::vector<float>{0, 1, 2, 3, 4});
+  // The user's own program, which says no bounds: tokens and their successors in one array.
+  auto f = jit([](Value table, Value tokens) {
+    Value rows = embedding(table, tokens[{Slice(), Slice(0, 3)}]);
+    Value logits = matmul(rows, ones({1, 7}));
+    return sum(crossEntropy(logits, tokens[{Slice(), Slice(1, 4)}], -1));
+  });
+  CHECK(f(table, tokens({0, 1, 4, 6, 0, 2, 3, -1})).scalar() > 0);
+  CHECK_THROWS_WITH(f(table, tokens({0, 1, 5, 6, 0, 2, 3, 4})),
+                    Catch::Contains("input 'arg1' holds 5 at [0,2], which is outside of [0, 5)"));
+  CHECK_THROWS_WITH(f(table, tokens({0, 1, 4, 7, 0, 2, 3, 4})),
+                    Catch::Contains("holds 7 at [0,3], which is outside of [0, 7), and not -1"));
+}
+
+TEST_CASE("a norm whose squares overflow gives NaN, not zeros") {
+  Array x = Array::fromSpan<float>({2, 2}, std::vector<float>{6e19f, 0, 1e18f, -1e18f});
+  auto all = [](std::vector<float> values, bool nan) {
+    return std::ranges::all_of(values, [&](float value) { return std::isnan(value) == nan; });
+  };
+  for (auto norm : {+[](Value x) { return rmsNorm(x, ones({2})); },
+                    +[](Value x) { return layerNorm(x, ones({2}), zeros({2})); }}) {
+    auto f = jit([norm](Value x) {
+      return Tree{{"y", norm(x)}, {"dx", grad([&](Value v) { return sum(norm(v) * v); })(x)}};
+    });
+    ArrayTree out = f(x);
+    for (const char *name : {"y", "dx"}) {
+      std::vector<float> values = valuesOf(out[name]);
+      CHECK(all({values[0], values[1]}, true));
+      CHECK(all({values[2], values[3]}, false));
+    }
+  }
 }

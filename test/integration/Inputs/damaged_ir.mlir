@@ -46,6 +46,24 @@ exec.block @a(%x: memref<4xi32> {graph.name = "x", graph.index_bound = 5.0 : f32
   exec.return
 }
 }
+//--- check.mlir
+module attributes {minigptc.stage = "exec", minigptc.metadata = "{}"} {
+exec.block @a(%x: memref<4xi32> {graph.name = "x", graph.index_checks = [#graph.index_check<5 in [0] : [5] : [1]>]}, %y: memref<4xi32> {graph.name = "y"}) inputs 1 frame 0 attributes {graph.entry} {
+  exec.copy %x to %y : memref<4xi32>, memref<4xi32>
+  exec.return
+}
+}
+//--- check_kind.mlir
+module attributes {minigptc.stage = "exec", minigptc.metadata = "{}"} {
+exec.block @a(%x: memref<4xi32> {graph.name = "x", graph.index_checks = [5 : i64]}, %y: memref<4xi32> {graph.name = "y"}) inputs 1 frame 0 attributes {graph.entry} {
+  exec.copy %x to %y : memref<4xi32>, memref<4xi32>
+  exec.return
+}
+}
+//--- check_bound.mlir
+func.func @f(%x: tensor<4xi32> {graph.index_checks = [#graph.index_check<0>]})
+//--- check_part.mlir
+func.func @f(%x: tensor<4xi32> {graph.index_checks = [#graph.index_check<4 in [2] : [2] : [1]>]})
 //--- names.mlir
 module attributes {minigptc.stage = "exec", minigptc.metadata = "{}"} {
 exec.block @a(%x: memref<4xi32> {graph.name = "x"}, %z: memref<4xi32> {graph.name = "x"}, %y: memref<4xi32> {graph.name = "y"}) inputs 2 frame 0 attributes {graph.entry} {

@@ -137,7 +137,8 @@ struct AttentionOptions {
 /// query [B, S, H, D], key [B, T, G, D], value [B, T, G, E], G divides H.
 Value attention(const Operand &query, const Operand &key, const Operand &value,
                 const AttentionOptions &options = {});
-/// Rows of a table by id; ids outside are an error when the program runs.
+/// Rows of a table by id. Ids outside are an error when the program runs if they are
+/// elements of its inputs; what the program computes must lie inside.
 Value embedding(const Operand &table, const Operand &ids);
 /// logsumexp(logits) - logits[target] per position, 0 where the target is
 /// `ignoreIndex`.

@@ -37,7 +37,8 @@ struct EntryOptions {
   /// unnamed argument takes the name of the result that has its structure, or that of a spec
   /// (`inSpecs`) that is for no other argument.
   std::vector<std::string> donate = {};
-  /// Path of an integer input → V: values must lie in [0, V).
+  /// Path of an integer input → V: values must lie in [0, V), else the call is an error.
+  /// An input whose elements are used as ids has such a bound without being told.
   std::map<std::string, int64_t> indexBounds = {};
   /// The devices that it runs on; no axes: one. Entries of a program have one mesh.
   Mesh mesh = {};

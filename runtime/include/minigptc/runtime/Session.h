@@ -8,6 +8,7 @@
 #define MINIGPTC_RUNTIME_SESSION_H
 
 #include "minigptc/runtime/Array.h"
+#include "minigptc/runtime/IndexCheck.h"
 #include "minigptc/runtime/Status.h"
 
 #include <cstddef>
@@ -31,6 +32,7 @@ struct ParameterInfo {
   TensorType type;
   int donatedTo = -1;     ///< input: number of the output that takes over its buffer
   int64_t indexBound = 0; ///< input: if positive, values lie in [0, indexBound)
+  std::vector<IndexCheck> indexChecks = {}; ///< input: what holds besides
 };
 /// A tensor that takes memory: an input or output by its path, or "KERNEL f32[8,16]".
 struct MemoryShare {
