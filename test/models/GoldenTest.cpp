@@ -5,9 +5,8 @@
 #include "models/Registry.h"
 #include "models/transformer_lm/TransformerLM.h"
 #include "test/support/Compare.h"
-#include "test/support/CompiledRunner.h"
+#include "test/support/CompiledModule.h"
 #include "test/support/ProgramRunner.h"
-#include "test/support/Safetensors.h"
 
 #include <catch2/catch.hpp>
 
@@ -25,10 +24,10 @@ void bothWays(ProgramRunner &runner, const Program &program, const std::string &
     check(runner.run(program, function, inputs, "graph-autodiff"));
   }
   INFO("compiled");
-  check(CompiledRunner(runner.context()).run(program, function, inputs));
+  check(CompiledModule(program, runner.context()).run(function, inputs));
 }
 
-TensorMap golden(ProgramRunner &runner, const std::string &name) {
+Tensors golden(ProgramRunner &runner, const std::string &name) {
   return readSafetensors(runner.context(),
                          std::string(MINIGPTC_TEST_DIR) + "/golden/synth/" + name + ".safetensors");
 }
@@ -65,7 +64,7 @@ TensorSpec specOf(const Tensor &tensor) {
 void checkLayer(const std::string &file, const nn::Module &layer, const std::string &prefix,
                 const std::string &suffix, Tolerance tolerance) {
   ProgramRunner runner;
-  TensorMap data = golden(runner, file);
+  Tensors data = golden(runner, file);
   auto run = [&](Tree params, Value x, Value ct) {
     auto forward = [&](Tree p, Value in) { return layer.apply(p, in); };
     auto [y, pullback] = vjp(forward)(params, x);
@@ -100,7 +99,7 @@ void checkLayer(const std::string &file, const nn::Module &layer, const std::str
 void checkModel(const std::string &file, const runtime::ModelConfig &model,
                 const std::string &inputName) {
   ProgramRunner runner;
-  TensorMap data = golden(runner, file);
+  Tensors data = golden(runner, file);
   runtime::RunConfig config;
   config.model = model;
   config.training.batchSize = data.at(inputName).getShape()[0];
@@ -161,7 +160,7 @@ TEST_CASE("transformer block") {
 
 TEST_CASE("transformer lm") {
   ProgramRunner runner;
-  TensorMap data = golden(runner, "transformer_lm"), weights = golden(runner, "ts_weights");
+  Tensors data = golden(runner, "transformer_lm"), weights = golden(runner, "ts_weights");
   std::unique_ptr<LanguageModel> model = makeModel(lmConfig(64, 128, 3, 10000, 16));
   auto run = [&](Tree params, Value ids) { return model->apply(params, ids); };
   Program program =

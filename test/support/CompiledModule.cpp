@@ -5,7 +5,6 @@
 #include "minigptc/compiler/Compile.h"
 #include "test/support/Shrink.h"
 
-#include <cstring>
 #include <stdexcept>
 
 using namespace mlir;
@@ -23,62 +22,69 @@ static void markEntry(func::FuncOp function) {
     function.setResultAttr(i, graph::attr::kName, builder.getStringAttr("r" + std::to_string(i)));
 }
 
-static DType dtypeOfElement(Type element) {
-  if (element.isF64())
-    return DType::f64;
-  if (element.isF32())
-    return DType::f32;
-  if (element.isBF16())
-    return DType::bf16;
-  if (element.isInteger(1))
-    return DType::i1;
-  if (element.isInteger(64))
-    return element.isUnsignedInteger() ? DType::u64 : DType::i64;
-  if (element.isInteger(32))
-    return element.isUnsignedInteger() ? DType::u32 : DType::i32;
-  throw std::runtime_error("an element type that is not compiled");
-}
-
-CompiledModule::CompiledModule(ModuleOp module) {
+/// The module's public functions as entries, compiled without the cache.
+static CompiledProgram compileModule(ModuleOp module) {
   OwningOpRef<ModuleOp> copy(module.clone());
   for (auto function : copy->getOps<func::FuncOp>())
-    if (function.isPublic()) {
+    if (function.isPublic())
       markEntry(function);
-      for (Type type : function.getResultTypes())
-        resultTypes_[function.getName().str()].push_back(cast<RankedTensorType>(type));
-    }
   CompileOptions options;
   options.useCache = false;
-  CompiledProgram program = compileText(printModule(*copy), "random.mlir", options);
+  return compileText(printModule(*copy), "random.mlir", options);
+}
+
+static CompiledProgram compileTraced(const Program &program) {
+  CompileOptions options;
+  options.verifyEach = true;
+  return compile(program, options);
+}
+
+static runtime::Session load(const CompiledProgram &program) {
   runtime::StatusOr<runtime::Session> session = runtime::Session::load(program.artifact, {});
   if (!session)
     throw std::runtime_error(session.status().toString());
-  session_.emplace(*std::move(session));
+  return *std::move(session);
 }
 
-static Array toArray(const Tensor &tensor) {
-  minigptc::TensorType type{dtypeOfElement(tensor.getType().getElementType()),
-                            Shape(tensor.getShape().begin(), tensor.getShape().end())};
-  Array array(type);
-  std::memcpy(array.data(), tensor.data(), tensor.getNumBytes());
-  return array;
+CompiledModule::CompiledModule(ModuleOp module)
+    : context_(*module.getContext()), session_(load(compileModule(module))) {}
+CompiledModule::CompiledModule(const Program &program, MLIRContext &context)
+    : context_(context), session_(load(compileTraced(program))) {}
+
+std::vector<Array> CompiledModule::runArrays(StringRef function, std::vector<Array> inputs) {
+  auto outputs = session_.run(std::string_view(function), std::move(inputs));
+  if (!outputs)
+    throw std::runtime_error(outputs.status().toString());
+  return *std::move(outputs);
+}
+
+static std::vector<Array> toArrays(ArrayRef<Tensor> tensors) {
+  std::vector<Array> arrays;
+  for (const Tensor &tensor : tensors)
+    arrays.push_back(toArray(tensor));
+  return arrays;
 }
 
 std::vector<Tensor> CompiledModule::run(StringRef function, ArrayRef<Tensor> arguments) {
-  std::vector<Array> inputs;
-  for (const Tensor &argument : arguments)
-    inputs.push_back(toArray(argument));
-  runtime::StatusOr<std::vector<Array>> outputs =
-      session_->run(std::string_view(function), std::move(inputs));
-  if (!outputs)
-    throw std::runtime_error(outputs.status().toString());
-  const std::vector<RankedTensorType> &types = resultTypes_.at(function.str());
   std::vector<Tensor> results;
-  for (size_t i = 0; i < types.size(); ++i) {
-    Tensor tensor(types[i]);
-    std::memcpy(tensor.mutableData(), (*outputs)[i].data(), tensor.getNumBytes());
-    results.push_back(std::move(tensor));
+  for (const Array &output : runArrays(function, toArrays(arguments)))
+    results.push_back(toTensor(output, context_));
+  return results;
+}
+
+Tensors CompiledModule::run(StringRef function, const Tensors &inputs) {
+  const runtime::EntryInfo *entry = session_.entry(std::string_view(function));
+  if (!entry)
+    throw std::runtime_error("the artifact has no entry " + function.str());
+  std::vector<Array> arguments;
+  for (const runtime::ParameterInfo &input : entry->inputs) {
+    auto found = inputs.find(input.name);
+    arguments.push_back(found != inputs.end() ? toArray(found->second) : Array(input.type));
   }
+  std::vector<Array> outputs = runArrays(function, std::move(arguments));
+  Tensors results;
+  for (auto [info, output] : llvm::zip(entry->outputs, outputs))
+    results[info.name] = toTensor(output, context_);
   return results;
 }
 

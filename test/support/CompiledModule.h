@@ -3,13 +3,17 @@
 //   CompiledModule compiled(*module);                 // public functions are entries
 //   std::vector<Tensor> results = compiled.run("f", inputs);
 //
+//   CompiledModule traced(program, context);
+//   Tensors results = traced.run("f", {{"x", x}});    // by the names of the entry
+//
 //===----------------------------------------------------------------------===//
 #ifndef MINIGPTC_TEST_SUPPORT_COMPILEDMODULE_H
 #define MINIGPTC_TEST_SUPPORT_COMPILEDMODULE_H
 
-#include "compiler/interpreter/Tensor.h"
 #include "minigptc/runtime/Session.h"
+#include "minigptc/trace/Program.h"
 #include "mlir/IR/BuiltinOps.h"
+#include "test/support/Arrays.h"
 
 namespace minigptc::test {
 
@@ -18,12 +22,19 @@ namespace minigptc::test {
 class CompiledModule {
 public:
   explicit CompiledModule(mlir::ModuleOp module);
+  /// Types of results are those of `context`.
+  CompiledModule(const Program &program, mlir::MLIRContext &context);
+
   std::vector<interpreter::Tensor> run(llvm::StringRef function,
                                        llvm::ArrayRef<interpreter::Tensor> arguments);
+  /// An input that is not given is zero.
+  Tensors run(llvm::StringRef function, const Tensors &inputs);
 
 private:
-  std::map<std::string, std::vector<mlir::RankedTensorType>> resultTypes_;
-  std::optional<runtime::Session> session_;
+  std::vector<Array> runArrays(llvm::StringRef function, std::vector<Array> inputs);
+
+  mlir::MLIRContext &context_;
+  runtime::Session session_;
 };
 
 /// Moves the functions of `module` into `batch`, their names followed by `suffix`:

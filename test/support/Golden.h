@@ -9,8 +9,8 @@
 #ifndef MINIGPTC_TEST_SUPPORT_GOLDEN_H
 #define MINIGPTC_TEST_SUPPORT_GOLDEN_H
 
+#include "test/support/Arrays.h"
 #include "test/support/Compare.h"
-#include "test/support/Safetensors.h"
 
 #include <vector>
 
@@ -18,7 +18,7 @@ namespace minigptc::test {
 
 /// A file of recorded values, with the tolerance for results (not gradients).
 struct GoldenCase {
-  TensorMap tensors;
+  Tensors tensors;
   Tolerance tolerance;
   /// The tensor of that name; throws std::runtime_error, naming those there are.
   const interpreter::Tensor &at(const std::string &name) const;

@@ -9,13 +9,10 @@
 #define MINIGPTC_TEST_SUPPORT_PROGRAMRUNNER_H
 
 #include "minigptc/trace/Program.h"
+#include "test/support/Arrays.h"
 #include "test/support/ModuleRunner.h"
 
-#include <map>
-
 namespace minigptc::test {
-
-using Tensors = std::map<std::string, Tensor>;
 
 /// Goes through the printed program, so that each run tests printing too.
 class ProgramRunner : public ModuleRunner {
