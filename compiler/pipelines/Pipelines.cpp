@@ -26,8 +26,8 @@ struct StageInfo {
 constexpr StageInfo kStages[] = {
     {Stage::trace, "trace", ""},
     {Stage::autodiff, "autodiff",
-     "graph-infer-index-bounds,graph-inline,graph-simplify-functions,plan-recomputation,graph-autodiff,"
-     "graph-inline,graph-simplify-functions"},
+     "graph-infer-index-bounds,graph-inline,graph-simplify-functions,plan-recomputation,"
+     "graph-autodiff,graph-inline,graph-simplify-functions"},
     {Stage::step, "step", "func.func(canonicalize,cse),graph-simplify-functions"},
     {Stage::shard, "shard",
      "dist-decompose,dist-split-constants,dist-specialize,dist-propagate,dist-insert-reshards"},
