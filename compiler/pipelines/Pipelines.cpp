@@ -31,9 +31,10 @@ constexpr StageInfo kStages[] = {
     {Stage::step, "step", "func.func(canonicalize,cse),graph-simplify-functions"},
     {Stage::shard, "shard",
      "dist-decompose,dist-split-constants,dist-specialize,dist-propagate,dist-insert-reshards"},
-    {Stage::spmd, "spmd", "dist-partition,dist-bucket"},
+    {Stage::spmd, "spmd", "dist-check,dist-partition,dist-bucket"},
     {Stage::fuse, "fuse",
-     "dist-strip,graph-chunk-losses,func.func(graph-decompose{keep-whole-kernels=true},canonicalize,cse,"
+     "dist-strip,graph-chunk-losses,"
+     "func.func(graph-decompose{keep-whole-kernels=true},canonicalize,cse,"
      "graph-accumulate-scatters,graph-canonicalize-dots,graph-split-reductions,graph-stack-sums,cse,"
      "graph-accumulate-dots,graph-fuse)"},
     {Stage::schedule, "schedule", "graph-outline-kernels,func.func(graph-schedule)"},

@@ -88,9 +88,8 @@ SmallVector<Value> LocalOp::allReduce(OpBuilder &builder, ValueRange values,
                                     toAttr(longAxes(axes, mesh.getMesh()), mesh.getMesh()),
                                     graph::ReduceKindAttr::get(builder.getContext(), kind));
   OriginAttr cut = getOrigin(axes);
-  Attribute origin =
-      OriginAttr::get(builder.getContext(), why, cut ? cut.getAnnotation() : "",
-                      cut ? cut.getInstead() : "", cut ? cut.getTensor() : "");
+  Attribute origin = OriginAttr::get(builder.getContext(), why, cut ? cut.getAnnotation() : "",
+                                     cut ? cut.getInstead() : "", cut ? cut.getTensor() : "");
   reduce->setAttr(attr::kOrigins,
                   builder.getArrayAttr(SmallVector<Attribute>(values.size(), origin)));
   return SmallVector<Value>(reduce.getResults());
@@ -149,14 +148,11 @@ static TypedAttr getExtreme(Type type, bool largest) {
 TypedAttr dist::getNeutral(graph::ReduceKind kind, Type type) {
   switch (kind) {
   case graph::ReduceKind::max:
-  case graph::ReduceKind::any:
-    return getExtreme(type, /*largest=*/false);
+  case graph::ReduceKind::any: return getExtreme(type, /*largest=*/false);
   case graph::ReduceKind::min:
-  case graph::ReduceKind::all:
-    return getExtreme(type, /*largest=*/true);
+  case graph::ReduceKind::all: return getExtreme(type, /*largest=*/true);
   case graph::ReduceKind::sum:
-  case graph::ReduceKind::prod:
-    break;
+  case graph::ReduceKind::prod: break;
   }
   int64_t value = kind == graph::ReduceKind::prod;
   if (auto real = dyn_cast<FloatType>(type))

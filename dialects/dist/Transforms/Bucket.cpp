@@ -33,12 +33,12 @@ private:
     auto [place, isNew] = known.try_emplace(function, false);
     if (!isNew)
       return place->second;
-    bool found = function
-                     ->walk([&](Operation *op) {
-                       return op != function && isIn(op) ? WalkResult::interrupt()
-                                                         : WalkResult::advance();
-                     })
-                     .wasInterrupted();
+    bool found =
+        function
+            ->walk([&](Operation *op) {
+              return op != function && isIn(op) ? WalkResult::interrupt() : WalkResult::advance();
+            })
+            .wasInterrupted();
     known[function] = found;
     return found;
   }
@@ -145,7 +145,8 @@ private:
       if (isa<AllGatherOp>(op))
         key.second += " after " + std::to_string(calls);
       auto &buckets = groups[key];
-      int64_t bytes = int64_t(graph::detail::bytesOf(op.getOperandTypes())), &last = bytesOfLast[key];
+      int64_t bytes = int64_t(graph::detail::bytesOf(op.getOperandTypes())),
+              &last = bytesOfLast[key];
       if (buckets.empty() || (bucketBytes > 0 && last + bytes > bucketBytes)) {
         buckets.emplace_back();
         last = 0;

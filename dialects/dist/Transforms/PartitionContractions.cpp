@@ -91,8 +91,8 @@ struct ScatterPartition : Base<ScatterPartition, graph::ScatterOp> {
         Value offset =
             b.convert(local.getOffset(b.getBuilder(), rows), graph::elementType(indices));
         Value isColumn = b.compare(graph::CompareDirection::EQ, b.iota(columns, 0), double(column));
-        Value offsets = b.select(isColumn, b.broadcastScalar(offset, columns.getShape()),
-                                 b.splat(columns, 0));
+        Value offsets =
+            b.select(isColumn, b.broadcastScalar(offset, columns.getShape()), b.splat(columns, 0));
         indices = b.subtract(indices, b.broadcastLeading(offsets, graph::shapeOf(indices)));
       }
     return indices;

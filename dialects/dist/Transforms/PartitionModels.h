@@ -1,6 +1,7 @@
 //===- PartitionModels.h - ops whose parts are not the op itself -*- C++ -*-===//
 //
-// External models of `graph::PartitionableOp`. Every other op is cloned with local types.
+// External models of `graph::PartitionableOp`. Every other op is cloned with local types. A
+// model that gives no values leaves its op to the partitioner, which computes it whole.
 //
 //   registerPartitionModels(registry);
 //

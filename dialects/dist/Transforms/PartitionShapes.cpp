@@ -54,8 +54,8 @@ struct DynamicSlicePartition : Base<DynamicSlicePartition, graph::DynamicSliceOp
       if (!factors.empty())
         sizes[dim] = graph::shapeOf(local.getOperands()[0])[dim];
     ValueRange operands = local.getOperands();
-    return {graph::DynamicSliceOp::create(builder, op->getLoc(), operands[0],
-                                          operands.drop_front(), sizes)};
+    return {graph::DynamicSliceOp::create(builder, op->getLoc(), operands[0], operands.drop_front(),
+                                          sizes)};
   }
 };
 

@@ -22,8 +22,8 @@ public:
       return value;
     switch (step.kind) {
     case ReshardKind::allSlice:
-      return collective<AllSliceOp>(padTo(value, step.dim, out.getDimSize(step.dim) * devices),
-                                    out, array(step.dim));
+      return collective<AllSliceOp>(padTo(value, step.dim, out.getDimSize(step.dim) * devices), out,
+                                    array(step.dim));
     case ReshardKind::allGather:
       return cutTo(collective<AllGatherOp>(value, scaled(value, step.dim), array(step.dim)),
                    step.dim, out.getDimSize(step.dim));
@@ -32,8 +32,8 @@ public:
       RankedTensorType type = scaled(value, step.otherDim);
       SmallVector<int64_t> shape(type.getShape());
       shape[step.dim] /= devices;
-      Value moved = collective<AllToAllOp>(value, type.clone(shape), array(step.dim),
-                                           array(step.otherDim));
+      Value moved =
+          collective<AllToAllOp>(value, type.clone(shape), array(step.dim), array(step.otherDim));
       return cutTo(moved, step.otherDim, out.getDimSize(step.otherDim));
     }
     case ReshardKind::permute:
@@ -43,8 +43,7 @@ public:
     case ReshardKind::reduceScatter:
       return collective<ReduceScatterOp>(padTo(value, step.dim, out.getDimSize(step.dim) * devices),
                                          out, combine(), array(step.dim));
-    case ReshardKind::allReduce:
-      return collective<AllReduceOp>(value, out, combine());
+    case ReshardKind::allReduce: return collective<AllReduceOp>(value, out, combine());
     }
     llvm_unreachable("all kinds are listed");
   }
@@ -52,9 +51,10 @@ public:
 private:
   template <typename Op, typename... Attributes>
   Value collective(Value value, Type type, Attributes... attributes) {
-    auto op = Op::create(b.getBuilder(), b.getLoc(), TypeRange(type), ValueRange(value),
-                         FlatSymbolRefAttr::get(mesh.getSymNameAttr()),
-                         toAttr(longAxes(step.axes, mesh.getMesh()), mesh.getMesh()), attributes...);
+    auto op =
+        Op::create(b.getBuilder(), b.getLoc(), TypeRange(type), ValueRange(value),
+                   FlatSymbolRefAttr::get(mesh.getSymNameAttr()),
+                   toAttr(longAxes(step.axes, mesh.getMesh()), mesh.getMesh()), attributes...);
     if (origin)
       op->setAttr(attr::kOrigins, b.getBuilder().getArrayAttr(origin));
     return op->getResult(0);
@@ -104,10 +104,10 @@ Value ReshardEmitter::emit(OpBuilder &builder, Location location, Value local,
     place.insert(place.end(), {step.dim, step.otherDim});
     // What a permute does depends on both ends; there is no telling it by axes.
     Value once;
-    Value &result = step.kind == ReshardKind::permute
-                        ? once
-                        : emitted[{local.getAsOpaquePointer(), step.kind, place,
-                                   uint32_t(before->combine)}];
+    Value &result =
+        step.kind == ReshardKind::permute
+            ? once
+            : emitted[{local.getAsOpaquePointer(), step.kind, place, uint32_t(before->combine)}];
     if (!result)
       result = StepEmitter(builder, location, mesh, global, step, *before, origin).emit(local);
     local = result;

@@ -102,18 +102,12 @@ private:
     double in = double(elements(before)) * elementBytes,
            out = double(elements(step.after)) * elementBytes;
     switch (step.kind) {
-    case ReshardKind::allSlice:
-      return 0;
-    case ReshardKind::allToAll:
-      return std::max(in, out) * share;
-    case ReshardKind::permute:
-      return in;
-    case ReshardKind::allGather:
-      return in * (n - 1);
-    case ReshardKind::reduceScatter:
-      return out * (n - 1);
-    case ReshardKind::allReduce:
-      return 2 * in * share;
+    case ReshardKind::allSlice: return 0;
+    case ReshardKind::allToAll: return std::max(in, out) * share;
+    case ReshardKind::permute: return in;
+    case ReshardKind::allGather: return in * (n - 1);
+    case ReshardKind::reduceScatter: return out * (n - 1);
+    case ReshardKind::allReduce: return 2 * in * share;
     }
     llvm_unreachable("all kinds are listed");
   }
@@ -121,8 +115,7 @@ private:
   /// Whether parts of `shorter` are whole parts of `longer`, which has more axes behind: so
   /// unless the dimension is filled up differently. One that is whole is always fine.
   bool isNested(unsigned dim, ArrayRef<unsigned> shorter, ArrayRef<unsigned> longer) const {
-    int64_t size = global.getDimSize(dim), few = mesh.getSize(shorter),
-            many = mesh.getSize(longer);
+    int64_t size = global.getDimSize(dim), few = mesh.getSize(shorter), many = mesh.getSize(longer);
     return shorter.empty() ||
            llvm::divideCeil(size, few) == llvm::divideCeil(size, many) * (many / few);
   }
@@ -158,7 +151,8 @@ private:
   void addSlices(int number, const Sharding &here) {
     Axes unused;
     for (const Axes &axes : to.dims)
-      llvm::copy_if(axes, std::back_inserter(unused), [&](unsigned axis) { return !here.uses(axis); });
+      llvm::copy_if(axes, std::back_inserter(unused),
+                    [&](unsigned axis) { return !here.uses(axis); });
     llvm::sort(unused);
     SmallVector<Axes> arrangements;
     Axes prefix;
@@ -222,8 +216,8 @@ private:
     }
     llvm::sort(axes);
     axes.erase(llvm::unique(axes), axes.end());
-    bool isPartial = llvm::any_of(
-        axes, [&](unsigned axis) { return llvm::is_contained(here.partial, axis); });
+    bool isPartial =
+        llvm::any_of(axes, [&](unsigned axis) { return llvm::is_contained(here.partial, axis); });
     if (!axes.empty() && !isPartial)
       step(number, ReshardKind::permute, axes, 0, 0, after);
   }
@@ -269,8 +263,7 @@ FailureOr<ReshardPlan> dist::planReshard(RankedTensorType global, const Sharding
 }
 
 /// The number of a device's part along axes, of its coordinates per axis.
-static int64_t linearIndex(ArrayRef<unsigned> axes, ArrayRef<int64_t> coordinates,
-                           MeshAttr mesh) {
+static int64_t linearIndex(ArrayRef<unsigned> axes, ArrayRef<int64_t> coordinates, MeshAttr mesh) {
   int64_t index = 0;
   for (unsigned axis : axes)
     index = index * mesh.getSizes()[axis] + coordinates[axis];
@@ -308,7 +301,8 @@ SmallVector<int64_t> dist::permuteSources(const ReshardStep &step, const Shardin
 FailureOr<ReshardPlan> ReshardPlanner::plan(RankedTensorType global, const Sharding &from,
                                             const Sharding &to) {
   std::vector<int64_t> key(global.getShape().begin(), global.getShape().end());
-  key.push_back(int64_t(graph::detail::bytesOf(RankedTensorType::get({}, global.getElementType()))));
+  key.push_back(
+      int64_t(graph::detail::bytesOf(RankedTensorType::get({}, global.getElementType()))));
   for (const Sharding *end : {&from, &to}) {
     std::vector<int64_t> part = keyOf(*end);
     key.insert(key.end(), part.begin(), part.end());

@@ -90,7 +90,7 @@ private:
 
 /// The operands of an op, as it has them.
 HeadOperands operandsOf(LinearCrossEntropyOp op) {
-  return {op.getHidden(), op.getWeight(),       op.getBias(),      op.getTargets(),
+  return {op.getHidden(), op.getWeight(),      op.getBias(),      op.getTargets(),
           Value(),        op.getIgnoreIndex(), op.getTransposed()};
 }
 HeadOperands operandsOf(LinearLogSumExpOp op) {
@@ -98,7 +98,7 @@ HeadOperands operandsOf(LinearLogSumExpOp op) {
           Value(),        std::nullopt,   op.getTransposed()};
 }
 HeadOperands operandsOf(LinearCrossEntropyGradOp op) {
-  return {op.getHidden(),    op.getWeight(),       op.getBias(),      op.getTargets(),
+  return {op.getHidden(),    op.getWeight(),      op.getBias(),      op.getTargets(),
           op.getLogSumExp(), op.getIgnoreIndex(), op.getTransposed()};
 }
 
@@ -111,8 +111,7 @@ public:
   template <typename Op>
   Chunker(Op op, SymbolTable &symbols, Bodies &bodies)
       : op(op), symbols(symbols), bodies(bodies), builder(op), b(builder, op.getLoc()),
-        operands(operandsOf(op)), results(op),
-        rows(tensorType(operands.targets).getNumElements()),
+        operands(operandsOf(op)), results(op), rows(tensorType(operands.targets).getNumElements()),
         width(shapeOf(operands.hidden).back()), wide(b.accumulatorType(operands.hidden)) {}
 
   void run() {
@@ -270,18 +269,18 @@ private:
     for (Value *result : results.sums())
       if (*result)
         set(*result, combine(number++, &Parts::sums, [&](ArrayRef<Value> parts) {
-              return parts.size() == 1 ? parts[0] : b.add(parts[0], parts[1]);
-            }));
+          return parts.size() == 1 ? parts[0] : b.add(parts[0], parts[1]);
+        }));
     number = 0;
     for (Value *result : results.rows())
       if (*result)
         set(*result, combine(number++, &Parts::rows, [&](ArrayRef<Value> parts) {
-              if (result == &results.loss) {
-                Value sum = b.sum(parts[0], 0);
-                return parts.size() == 1 ? sum : b.add(sum, b.sum(parts[1], 0));
-              }
-              return parts.size() == 1 ? parts[0] : b.concatenate(parts, 0);
-            }));
+          if (result == &results.loss) {
+            Value sum = b.sum(parts[0], 0);
+            return parts.size() == 1 ? sum : b.add(sum, b.sum(parts[1], 0));
+          }
+          return parts.size() == 1 ? parts[0] : b.concatenate(parts, 0);
+        }));
     op->erase();
   }
 

@@ -163,7 +163,8 @@ private:
         return none;
     }
     for (unsigned axis : first.partial)
-      if (llvm::any_of(factorAxes, [&](const Axes &axes) { return llvm::is_contained(axes, axis); }))
+      if (llvm::any_of(factorAxes,
+                       [&](const Axes &axes) { return llvm::is_contained(axes, axis); }))
         return none;
     for (unsigned i : linear)
       operands[i].partial = first.partial;

@@ -30,12 +30,12 @@ struct Fixture {
     std::string text;
     Sharding here = from;
     for (const ReshardStep &step : plan->steps) {
-      constexpr const char *names[] = {"slice", "exchange", "permute", "gather", "scatter",
-                                       "reduce"};
+      constexpr const char *names[] = {"slice",  "exchange", "permute",
+                                       "gather", "scatter",  "reduce"};
       text += (text.empty() ? "" : "; ") + std::string(names[size_t(step.kind)]) + " ";
-      text += llvm::join(llvm::map_range(step.axes,
-                                         [&](unsigned axis) { return mesh.getNames()[axis].str(); }),
-                         ",");
+      text += llvm::join(
+          llvm::map_range(step.axes, [&](unsigned axis) { return mesh.getNames()[axis].str(); }),
+          ",");
       if (step.kind == ReshardKind::permute) {
         llvm::raw_string_ostream stream(text += " ");
         llvm::interleaveComma(permuteSources(step, here, mesh), stream);
