@@ -1,6 +1,7 @@
 //===- RandomShardings.cpp - random meshes and annotations ----------------===//
 #include "test/compiler/sharding/RandomShardings.h"
 #include "dialects/graph/IR/Graph.h"
+#include "test/compiler/sharding/SummedChain.h"
 
 using namespace mlir;
 using namespace minigptc;
@@ -81,5 +82,7 @@ void test::annotate(ModuleOp module, uint64_t seed, const AnnotationOptions &opt
       function.setArgAttr(argument.getArgNumber(), dist::attr::kSharding,
                           randomSharding(random, type, mesh.getMesh(), options).toAttr(mesh));
   }
+  if (chance(random, 0.3))
+    addSummedChain(module, random);
   addConstraints(random, function, mesh, options);
 }

@@ -5,7 +5,8 @@
 //   annotate(*module, seed, {.even = true});
 //
 // The module gets a mesh of one to eight devices in one to three axes, the arguments of
-// @f get shardings, some of its values constraints.
+// @f get shardings, some of its values constraints. Some get arguments and a result more
+// (SummedChain.h).
 //
 //===----------------------------------------------------------------------===//
 #ifndef MINIGPTC_TEST_COMPILER_SHARDING_RANDOMSHARDINGS_H

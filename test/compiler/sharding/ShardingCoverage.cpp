@@ -19,6 +19,7 @@ static const char *nameOf(FactorKind kind) {
 }
 
 void ShardingCoverage::add(ModuleOp module) {
+  addCalls(module);
   dist::MeshAttr mesh = dist::findMesh(module).getMesh();
   module.walk([&](graph::ShardingRuleOp op) {
     auto &ways = cells[op->getName().getStringRef().str()];
@@ -44,8 +45,23 @@ void ShardingCoverage::add(ModuleOp module) {
       auto sharding = dist::Sharding::of(operand, mesh);
       return sharding && !sharding->partial.empty();
     });
-    if (rule.linearity != graph::Linearity::none)
+    // Sums are carried on by jointly linear ops that make no more of them.
+    bool grows = graph::detail::bytesOf(op->getResultTypes()) >
+                 graph::detail::bytesOf(op->getOperandTypes());
+    if (rule.linearity == graph::Linearity::joint && !grows)
       count("partial", partial);
+  });
+}
+
+void ShardingCoverage::addCalls(ModuleOp module) {
+  dist::MeshAttr mesh = dist::findMesh(module).getMesh();
+  module.walk([&](func::CallOp call) {
+    for (Value result : call.getResults()) {
+      Cell &cell = cells["func.call"]["partial"];
+      ++cell.possible;
+      auto sharding = dist::Sharding::of(result, mesh);
+      cell.taken += sharding && !sharding->partial.empty();
+    }
   });
 }
 

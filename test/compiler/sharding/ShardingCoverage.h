@@ -30,6 +30,9 @@ public:
   std::vector<std::string> emptyCells() const;
 
 private:
+  /// Functions may return what is still to be summed.
+  void addCalls(mlir::ModuleOp module);
+
   /// How often an op could have been cut in a way, and was.
   struct Cell {
     int64_t possible = 0, taken = 0;
