@@ -2,6 +2,7 @@
 #include "compiler/pipelines/Pipelines.h"
 #include "compiler/pipelines/Timing.h"
 
+#include "dialects/dist/IR/Dist.h"
 #include "dialects/exec/IR/Exec.h"
 #include "dialects/graph/IR/Graph.h"
 #include "mlir/Pass/Pass.h"
@@ -33,8 +34,8 @@ constexpr StageInfo kStages[] = {
      "dist-decompose,dist-split-constants,dist-specialize,dist-propagate,dist-insert-reshards"},
     {Stage::spmd, "spmd", "dist-check,dist-partition,dist-bucket"},
     {Stage::fuse, "fuse",
-     "dist-strip,graph-chunk-losses,"
-     "func.func(graph-decompose{keep-whole-kernels=true},canonicalize,cse,"
+     "dist-strip,graph-chunk-losses,func.func(lower-all-slices,"
+     "graph-decompose{keep-whole-kernels=true},canonicalize,cse,"
      "graph-accumulate-scatters,graph-canonicalize-dots,graph-split-reductions,graph-stack-sums,cse,"
      "graph-accumulate-dots,graph-fuse)"},
     {Stage::schedule, "schedule", "graph-outline-kernels,func.func(graph-schedule)"},
@@ -65,7 +66,7 @@ struct ToStage : PassWrapper<ToStage, OperationPass<ModuleOp>> {
   }
   void getDependentDialects(DialectRegistry &registry) const override {
     registry
-        .insert<graph::GraphDialect, exec::ExecDialect, memref::MemRefDialect, func::FuncDialect>();
+        .insert<graph::GraphDialect, dist::DistDialect, exec::ExecDialect, memref::MemRefDialect, func::FuncDialect>();
   }
   void runOnOperation() override {
     FailureOr<Stage> from = getStage(getOperation(), stage);

@@ -25,6 +25,7 @@ void minigptc::registerAllDialects(mlir::DialectRegistry &registry) {
   cpu::registerHostModels(registry);
   cpu::registerWholeKernelModels(registry);
   registerInstructionModels(registry);
+  registerCollectiveInstructionModels(registry);
 }
 
 void minigptc::registerAllPasses() {

@@ -73,6 +73,13 @@ std::string Mesh::toString() const {
   return text;
 }
 
+PartitionSpec PartitionSpec::trimmed() const {
+  PartitionSpec spec = *this;
+  while (!spec.dims.empty() && spec.dims.back().axes.empty())
+    spec.dims.pop_back();
+  return spec;
+}
+
 std::string PartitionSpec::toString() const {
   std::string text = "P(";
   for (size_t i = 0; i < dims.size(); ++i) {

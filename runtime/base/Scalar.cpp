@@ -7,14 +7,6 @@
 
 namespace minigptc::runtime {
 
-float bf16ToFloat(uint16_t bits) { return std::bit_cast<float>(uint32_t(bits) << 16); }
-
-uint16_t floatToBf16(float value) {
-  uint32_t bits = std::bit_cast<uint32_t>(value);
-  uint32_t rounded = bits + 0x7fff + (bits >> 16 & 1);
-  return uint16_t((std::isnan(value) ? bits | 0x400000 : rounded) >> 16);
-}
-
 float f16ToFloat(uint16_t bits) {
   int exponent = bits >> 10 & 31, mantissa = bits & 1023;
   float magnitude;
@@ -26,6 +18,20 @@ float f16ToFloat(uint16_t bits) {
   else
     magnitude = std::ldexp(float(mantissa + 1024), exponent - 25);
   return bits >> 15 ? -magnitude : magnitude;
+}
+
+uint16_t floatToF16(float value) {
+  uint32_t bits = std::bit_cast<uint32_t>(value);
+  uint16_t sign = uint16_t(bits >> 16 & 0x8000);
+  float magnitude = std::fabs(value);
+  if (std::isnan(value))
+    return sign | 0x7e00;
+  if (magnitude >= 65520.0f) // would round to 2^16
+    return sign | 0x7c00;
+  if (magnitude < 0x1p-14f) // Subnormal: the last bit of a sum in [0.5, 1) is 2^-24, too.
+    return uint16_t(sign | (std::bit_cast<uint32_t>(magnitude + 0.5f) - 0x3f000000));
+  bits &= 0x7fffffff;
+  return uint16_t(sign | (((bits + 0xfff + (bits >> 13 & 1)) >> 13) - (112 << 10)));
 }
 
 bool isFloat(DType dtype) {

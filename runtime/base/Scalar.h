@@ -8,15 +8,21 @@
 
 #include "minigptc/runtime/TensorType.h"
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 
 namespace minigptc::runtime {
 
-float bf16ToFloat(uint16_t bits);
+inline float bf16ToFloat(uint16_t bits) { return std::bit_cast<float>(uint32_t(bits) << 16); }
 /// To nearest, ties to even; NaN stays NaN.
-uint16_t floatToBf16(float value);
+inline uint16_t floatToBf16(float value) {
+  uint32_t bits = std::bit_cast<uint32_t>(value);
+  uint32_t rounded = bits + 0x7fff + (bits >> 16 & 1);
+  return uint16_t((value != value ? bits | 0x400000 : rounded) >> 16);
+}
 float f16ToFloat(uint16_t bits);
+uint16_t floatToF16(float value);
 
 bool isFloat(DType dtype);
 /// Signed and unsigned integers; not i1.

@@ -1,9 +1,9 @@
 #include "runtime/base/ThreadPool.h"
 
 #include "runtime/base/Clock.h"
+#include "runtime/base/Spin.h"
 
 #include <algorithm>
-#include <chrono>
 #include <sched.h>
 #include <system_error>
 
@@ -12,28 +12,6 @@ namespace {
 
 thread_local bool insideTask = false;
 thread_local int workerNumber = 0; ///< of the pool that owns this thread; 0 for callers
-
-void pauseCpu() {
-#if defined(__x86_64__)
-  __builtin_ia32_pause();
-#else
-  std::atomic_signal_fence(std::memory_order_seq_cst);
-#endif
-}
-
-/// Spins until `ready()` or the time is over; says which.
-template <typename Ready> bool spinUntil(int microseconds, Ready ready) {
-  using Clock = std::chrono::steady_clock;
-  Clock::time_point end = Clock::now() + std::chrono::microseconds(microseconds);
-  do {
-    for (int i = 0; i < 32; ++i) {
-      if (ready())
-        return true;
-      pauseCpu();
-    }
-  } while (Clock::now() < end);
-  return ready();
-}
 
 } // namespace
 

@@ -100,6 +100,7 @@ public:
       program_.gemms.push_back(std::move(*gemm));
     }
     MINIGPTC_RETURN_IF_ERROR(readHostPrograms());
+    MINIGPTC_RETURN_IF_ERROR(readDevices(table_, program_));
     MINIGPTC_RETURN_IF_ERROR(readBlocks());
     for (const Block &block : program_.blocks)
       MINIGPTC_RETURN_IF_ERROR(checkBlock(program_, block));
@@ -292,7 +293,8 @@ private:
       if (!type)
         return type.status();
       ParameterDecl decl{viewOf(parameter.name()), std::move(*type), parameter.donated_to(),
-                         parameter.index_bound(), readIndexChecks(parameter)};
+                         parameter.index_bound(), readIndexChecks(parameter), {}, {}};
+      MINIGPTC_RETURN_IF_ERROR(readLayout(parameter, program_.mesh, decl));
       if (!names.insert(decl.name).second)
         return invalidArtifact("entry " + quote(entry) + " has two parameters " + quote(decl.name));
       if (decl.indexBound < 0 || (decl.indexBound > 0 && !isInteger(decl.type.dtype)))
@@ -312,7 +314,7 @@ private:
       if (input.donatedTo == -1)
         continue;
       if (input.donatedTo < -1 || size_t(input.donatedTo) >= entry.outputs.size() ||
-          taken[input.donatedTo] || entry.outputs[input.donatedTo].type != input.type)
+          taken[input.donatedTo] || !entry.outputs[input.donatedTo].liesAs(input))
         return invalidArtifact("entry " + quote(entry.name) + " donates " + quote(input.name) +
                                " to an output that cannot have it");
       taken[input.donatedTo] = true;

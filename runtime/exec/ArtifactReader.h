@@ -40,6 +40,10 @@ Status invalidArtifact(const std::string &what);
 const fb::Artifact *verifyTables(std::span<const std::byte> metadata);
 StatusOr<TensorType> readType(const fb::TensorType *type);
 StatusOr<GemmInfo> readGemm(const fb::Gemm &gemm);
+/// Mesh, groups and collectives.
+Status readDevices(const fb::Artifact &table, Program &program);
+/// How a parameter, whose `type` is read, lies on the mesh.
+Status readLayout(const fb::Parameter &from, const Mesh &mesh, ParameterDecl &decl);
 /// Everything of a block that needs the other tables; `program` has all its blocks.
 Status checkBlock(const Program &program, const Block &block);
 /// No recursion, bounded nesting and length; fills in `Block::nestedOperands`.

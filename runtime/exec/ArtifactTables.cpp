@@ -24,11 +24,19 @@ public:
       see(block.buffers());
       see(block.instructions());
     });
+    each(table.groups(), [&](const fb::Group &group) {
+      see(group.strides());
+      see(group.sizes());
+    });
+    each(table.collectives(), [&](const fb::Collective &collective) { see(collective.sources()); });
     each(table.host_programs(),
          [&](const fb::HostProgram &program) { see(program.instructions()); });
     each(table.entries(), [&](const fb::Entry &entry) {
       for (auto *parameters : {entry.inputs(), entry.outputs()})
-        each(parameters, [&](const fb::Parameter &parameter) { type(parameter.type()); });
+        each(parameters, [&](const fb::Parameter &parameter) {
+          type(parameter.type());
+          see(parameter.global_shape());
+        });
     });
   }
   bool good() const { return good_; }

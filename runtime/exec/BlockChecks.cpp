@@ -82,6 +82,8 @@ private:
     case fb::Opcode::copy: return checkCopy(instruction);
     case fb::Opcode::scalars: return checkScalars(instruction);
     case fb::Opcode::repeat: return checkRepeat(instruction);
+    case fb::Opcode::collective: return checkCollective(instruction);
+    case fb::Opcode::device_index: return checkDeviceIndex(instruction);
     }
     return fail("unknown operation");
   }
@@ -231,6 +233,28 @@ private:
     for (uint32_t i = 0; i < instruction.numOutputs; ++i)
       MINIGPTC_RETURN_IF_ERROR(need(output(instruction, i), sizeOf(scalars.resultTypes[i])));
     return {};
+  }
+
+  Status checkCollective(const Instruction &instruction) const {
+    if (instruction.target >= program_.collectives.size())
+      return fail("a collective that is not there");
+    const CollectiveProblem &problem = program_.collectives[instruction.target];
+    if (instruction.numInputs != problem.operands.size() ||
+        instruction.numOutputs != problem.operands.size())
+      return fail("a collective that takes another number of operands");
+    for (uint32_t i = 0; i < instruction.numInputs; ++i) {
+      MINIGPTC_RETURN_IF_ERROR(need(input(instruction, i), problem.inputBytes(i)));
+      MINIGPTC_RETURN_IF_ERROR(need(output(instruction, i), problem.outputBytes(i)));
+    }
+    return {};
+  }
+
+  Status checkDeviceIndex(const Instruction &instruction) const {
+    if (instruction.target >= program_.groups.size())
+      return fail("a group that is not there");
+    if (instruction.numInputs != 0 || instruction.numOutputs != 1)
+      return fail("a device's number has no inputs and one output");
+    return need(output(instruction, 0), 8);
   }
 
   Status need(const BufferRef &buffer, uint64_t bytes) const {

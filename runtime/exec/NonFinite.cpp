@@ -42,22 +42,28 @@ NonFiniteFinder::Kind NonFiniteFinder::worstOfGemm(const GemmProblem &p, const s
 
 void NonFiniteFinder::note(Kind kind, const BoundInstruction &bound, const std::string &what,
                            size_t output) {
-  std::optional<NonFiniteReport> &slot = kind == Kind::bad ? bad_ : negativeInfinity_;
+  std::optional<Finding> &slot = kind == Kind::bad ? bad_ : negativeInfinity_;
   if (kind != Kind::finite && !slot)
-    slot = {what + ", output " + std::to_string(output),
-            program_.placeOf(bound.instruction.location)};
+    slot = {
+        {what + ", output " + std::to_string(output), program_.placeOf(bound.instruction.location)},
+        time_};
 }
 
 void NonFiniteFinder::inspectInputs(const Entry &entry, std::span<const Array> inputs) {
   for (size_t i = 0; i < inputs.size(); ++i) {
-    Kind kind = worst(inputs[i].dtype(), inputs[i].data(), inputs[i].type().numElements());
-    std::optional<NonFiniteReport> &slot = kind == Kind::bad ? bad_ : negativeInfinity_;
+    if (!isFloat(inputs[i].dtype()))
+      continue;
+    const Array whole = inputs[i].whole();
+    Kind kind = whole.valid() ? worst(whole.dtype(), whole.data(), whole.type().numElements())
+                              : Kind::finite;
+    std::optional<Finding> &slot = kind == Kind::bad ? bad_ : negativeInfinity_;
     if (kind != Kind::finite && !slot)
-      slot = {"input " + std::string(entry.inputs[i].name), ""};
+      slot = {{"input " + std::string(entry.inputs[i].name), ""}, time_};
   }
 }
 
 Status NonFiniteFinder::after(const BoundInstruction &bound) {
+  ++time_;
   uint32_t target = bound.instruction.target;
   auto outputAt = [&](size_t i) { return static_cast<const std::byte *>(bound.outputs()[i]); };
   if (bound.instruction.opcode == fb::Opcode::launch) {
@@ -74,14 +80,30 @@ Status NonFiniteFinder::after(const BoundInstruction &bound) {
     for (size_t i = 0; i < scalars.resultTypes.size(); ++i)
       note(worst(scalars.resultTypes[i], outputAt(i), 1), bound,
            "scalars " + std::string(scalars.name), i);
+  } else if (bound.instruction.opcode == fb::Opcode::collective) {
+    const CollectiveProblem &problem = program_.collectives[target];
+    for (size_t i = 0; i < problem.operands.size(); ++i) {
+      DType dtype = problem.operands[i].dtype;
+      note(worst(dtype, outputAt(i), int64_t(problem.outputBytes(i)) / sizeOf(dtype)), bound,
+           problem.describe(), i);
+    }
   }
   return {};
 }
 
+bool NonFiniteFinder::isBefore(const NonFiniteFinder &other) const {
+  auto rank = [](const NonFiniteFinder &finder) {
+    constexpr uint64_t never = ~uint64_t(0);
+    return std::pair(finder.bad_ ? finder.bad_->time : never,
+                     finder.negativeInfinity_ ? finder.negativeInfinity_->time : never);
+  };
+  return rank(*this) < rank(other);
+}
+
 NonFiniteReport NonFiniteFinder::report() const {
   if (bad_)
-    return *bad_;
-  return negativeInfinity_.value_or(NonFiniteReport{});
+    return bad_->report;
+  return negativeInfinity_ ? negativeInfinity_->report : NonFiniteReport{};
 }
 
 } // namespace minigptc::runtime

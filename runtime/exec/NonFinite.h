@@ -19,16 +19,23 @@ public:
   void inspectInputs(const Entry &entry, std::span<const Array> inputs);
   Status after(const BoundInstruction &bound) override;
   NonFiniteReport report() const;
+  /// Whether this device met a worse value than the other, or one as bad before it.
+  bool isBefore(const NonFiniteFinder &other) const;
 
 private:
   enum class Kind { finite, negativeInfinity, bad };
+  struct Finding {
+    NonFiniteReport report;
+    uint64_t time; ///< instructions run before
+  };
 
   static Kind worst(DType dtype, const std::byte *data, int64_t elements);
   static Kind worstOfGemm(const GemmProblem &problem, const std::byte *data);
   void note(Kind kind, const BoundInstruction &bound, const std::string &what, size_t output);
 
   const Program &program_;
-  std::optional<NonFiniteReport> bad_, negativeInfinity_;
+  uint64_t time_ = 0;
+  std::optional<Finding> bad_, negativeInfinity_;
 };
 
 } // namespace minigptc::runtime

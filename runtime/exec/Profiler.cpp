@@ -64,14 +64,14 @@ Status Profiler::after(const BoundInstruction &bound) {
   const Instruction &instruction = bound.instruction;
   bool copies = instruction.opcode == fb::Opcode::copy;
   uint64_t copied = copies ? bound.block.operands[instruction.firstOperand].size : 0;
-  callback_({infoOf(instruction, copied), start_, end, spans_});
+  callback_({infoOf(instruction, copied), start_, end, spans_, device_});
   return {};
 }
 
 void Profiler::enter(const Instruction &) { callStarts_.push_back(nanosecondsNow()); }
 
 void Profiler::leave(const Instruction &call) {
-  callback_({infoOf(call, 0), callStarts_.back(), nanosecondsNow(), {}});
+  callback_({infoOf(call, 0), callStarts_.back(), nanosecondsNow(), {}, device_});
   callStarts_.pop_back();
 }
 
@@ -100,6 +100,14 @@ const InstructionInfo &Profiler::infoOf(const Instruction &instruction, uint64_t
     info.name = program_.blocks[program_.loops[instruction.target].block].name;
     break;
   case fb::Opcode::scalars: info.name = program_.hostPrograms[instruction.target].name; break;
+  case fb::Opcode::collective: {
+    const CollectiveProblem &problem = program_.collectives[instruction.target];
+    info.name = problem.describe();
+    for (size_t i = 0; i < problem.operands.size(); ++i)
+      info.bytes += double(problem.inputBytes(i) + problem.outputBytes(i));
+    break;
+  }
+  case fb::Opcode::device_index: info.name = "device index"; break;
   case fb::Opcode::copy:
     info.name = std::to_string(copiedBytes) + " bytes";
     info.bytes = 2.0 * double(copiedBytes);

@@ -1,6 +1,6 @@
 //===- Profiler.h - when each instruction ran -------------------*- C++ -*-===//
 //
-//   Profiler profiler(program);
+//   Profiler profiler(program, /*device=*/0);
 //   profiler.report([](const InstructionEvent &event) { ... });
 //   stepper.run(entry, arguments, {.observer = &profiler});
 //
@@ -21,7 +21,7 @@ namespace minigptc::runtime {
 /// `program` outlives it.
 class Profiler final : public StepObserver {
 public:
-  explicit Profiler(const Program &program) : program_(program) {}
+  Profiler(const Program &program, int64_t device) : program_(program), device_(device) {}
   /// The callback of the runs to come.
   void report(std::function<void(const InstructionEvent &)> callback) {
     callback_ = std::move(callback);
@@ -37,6 +37,7 @@ private:
   const InstructionInfo &infoOf(const Instruction &instruction, uint64_t copiedBytes);
 
   const Program &program_;
+  int64_t device_;
   std::function<void(const InstructionEvent &)> callback_;
   std::unordered_map<const Instruction *, InstructionInfo> infos_;
   int64_t start_ = 0;

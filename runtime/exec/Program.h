@@ -8,15 +8,18 @@
 // - a callee's frame lies in its caller's; calls do not recurse; the operands of a
 //   repeated call are big enough for all of its calls
 // - registers of scalar programs name earlier ones
+// - groups are of the mesh's devices; parameters lie on the mesh as their specs say
 //
 //===----------------------------------------------------------------------===//
 #ifndef MINIGPTC_RUNTIME_EXEC_PROGRAM_H
 #define MINIGPTC_RUNTIME_EXEC_PROGRAM_H
 
 #include "minigptc/runtime/IndexCheck.h"
+#include "minigptc/runtime/Mesh.h"
 #include "minigptc/runtime/TensorType.h"
 #include "runtime/exec/Artifact_generated.h"
 #include "runtime/exec/HostProgram.h"
+#include "runtime/hal/Collective.h"
 #include "runtime/hal/Gemm.h"
 
 #include <cstddef>
@@ -96,10 +99,17 @@ struct Block {
 
 struct ParameterDecl {
   std::string_view name;
-  TensorType type;
+  TensorType type; ///< on one device
   int donatedTo = -1;
   int64_t indexBound = 0;
   std::vector<IndexCheck> indexChecks = {};
+  /// Of the whole tensor, and how the mesh cuts it.
+  TensorType global;
+  PartitionSpec spec;
+
+  bool liesAs(const ParameterDecl &other) const {
+    return type == other.type && global == other.global && spec == other.spec;
+  }
 };
 
 struct Entry {
@@ -137,6 +147,9 @@ struct Program {
   std::vector<Location> locations;
   std::vector<MemoryReport> memory;
   std::vector<MemoryItem> recomputed; ///< by gradients, for want of memory
+  Mesh mesh;                          ///< no axes: one device
+  std::vector<DeviceGroup> groups;
+  std::vector<CollectiveProblem> collectives;
 
   const Entry *findEntry(std::string_view name) const;
   /// "models/lm.cpp:42", or "" if there is none.

@@ -2,50 +2,131 @@
 
 #include "runtime/base/File.h"
 #include "runtime/base/Log.h"
+#include "runtime/collectives/InProcess.h"
 #include "runtime/drivers/Builtin.h"
 #include "runtime/exec/ArtifactReader.h"
+#include "runtime/exec/DriverThreads.h"
 #include "runtime/exec/GemmPeak.h"
 #include "runtime/exec/NonFinite.h"
+#include "runtime/exec/Placement.h"
 #include "runtime/exec/Profiler.h"
 #include "runtime/exec/SessionInputs.h"
 #include "runtime/exec/Stepper.h"
 #include "runtime/hal/Driver.h"
+
+#include <algorithm>
+#include <mutex>
 
 namespace minigptc::runtime {
 namespace {
 
 std::vector<ParameterInfo> describe(const std::vector<ParameterDecl> &parameters) {
   std::vector<ParameterInfo> infos;
-  for (const ParameterDecl &decl : parameters)
-    infos.push_back({std::string(decl.name), decl.type, decl.donatedTo, decl.indexBound,
-                     decl.indexChecks});
+  for (const ParameterDecl &decl : parameters) {
+    ParameterInfo &info = infos.emplace_back();
+    info.name = decl.name;
+    info.type = decl.global;
+    info.donatedTo = decl.donatedTo;
+    info.indexBound = decl.indexBound;
+    info.indexChecks = decl.indexChecks;
+    info.spec = decl.spec;
+    if (decl.type != decl.global)
+      info.partShape = decl.type.shape;
+  }
   return infos;
 }
 
-Status outOfMemory(const std::string &name) {
-  return Status(StatusCode::resourceExhausted, "not enough memory for " + quote(name));
+/// Of one of many devices: its share of the cores, so that nobody waits for a core by
+/// keeping another busy.
+int threadsOf(const SessionOptions &options, int64_t devices) {
+  if (options.threads != 0 || devices == 1)
+    return options.threads;
+  return int(std::max<int64_t>(availableCores() / devices, 1));
 }
 
 } // namespace
 
 struct Session::Impl {
-  Program program;
-  std::string metadata;
-  std::vector<EntryInfo> entries; ///< as `program.entries`
-  std::unique_ptr<Device> device;
-  std::optional<Stepper> stepper;     ///< uses the two above
-  std::unique_ptr<Profiler> profiler; ///< made when it is first wanted
-  bool profiling = false;
+  /// What runs a device's part of a program. `stepper` uses `device`.
+  struct DeviceEnd {
+    std::unique_ptr<Device> device;
+    std::optional<Stepper> stepper;
+    std::unique_ptr<Profiler> profiler; ///< made when it is first wanted
+  };
 
+  Program program;
+  std::string metadata, name;
+  std::vector<EntryInfo> entries;        ///< as `program.entries`
+  std::unique_ptr<InProcessWorld> world; ///< null: a program for one device
+  std::vector<DeviceEnd> devices;
+  std::unique_ptr<DriverThreads> threads;
+  std::function<void(const InstructionEvent &)> callback; ///< empty: nobody profiles
+  std::mutex callbackMutex;
+  bool checksReplicas = false;
+
+  Status openDevices(const SessionOptions &options);
+  Status openDevice(int64_t number, const SessionOptions &options);
   StatusOr<size_t> find(std::string_view name) const;
-  /// Makes room for the outputs, donated inputs' first; `inputs` lose these.
-  StatusOr<std::vector<Array>> prepareOutputs(const EntryInfo &entry, std::vector<Array> &inputs);
   /// `cancelled` leaves `inputs` as they were; an entry that donates gives it only
-  /// if it is `interruptible`.
+  /// if it is `interruptible`. `observers`: none, or one for each device.
   StatusOr<std::vector<Array>> run(size_t number, std::vector<Array> &inputs,
-                                   StepObserver *observer, bool interruptible = false);
-  StepObserver *observer() { return profiling ? profiler.get() : nullptr; }
+                                   std::span<StepObserver *const> observers,
+                                   bool interruptible = false);
+  /// One run on all devices.
+  Status step(const Entry &entry, Placement &placement, std::span<StepObserver *const> observers,
+              bool interruptible);
+  std::vector<StepObserver *> observers();
 };
+
+Status Session::Impl::openDevices(const SessionOptions &options) {
+  constexpr int64_t kMaxDevices = 1024;
+  int64_t count = program.mesh.numDevices();
+  if (options.devices != 0 && options.devices != count)
+    return Status(StatusCode::invalidArgument,
+                  "the program is compiled for " + std::to_string(count) +
+                      (count == 1 ? " device" : " devices") +
+                      (program.mesh.empty() ? "" : " (mesh " + program.mesh.toString() + ")") +
+                      ", not for " + std::to_string(options.devices))
+        .withHelp("compile it for as many, or leave the number out");
+  if (count > kMaxDevices)
+    return Status(StatusCode::failedPrecondition, "the program is for " + std::to_string(count) +
+                                                      " devices; one process has " +
+                                                      std::to_string(kMaxDevices) + " at most");
+  checksReplicas = options.checkReplicas;
+  int threadsPerDevice = threadsOf(options, count);
+  if (count > 1 || !program.groups.empty()) {
+    bool roomToSpin = count * std::max(threadsPerDevice, 1) <= availableCores();
+    world = std::make_unique<InProcessWorld>(
+        count, InProcessOptions{.spinMicroseconds = roomToSpin ? 50 : 0,
+                                .placeOf = [this](uint32_t l) { return program.placeOf(l); }});
+  }
+  StatusOr<std::unique_ptr<DriverThreads>> drivers = DriverThreads::create(count);
+  if (!drivers)
+    return drivers.status();
+  threads = std::move(*drivers);
+  for (int64_t number = 0; number < count; ++number)
+    MINIGPTC_RETURN_IF_ERROR(openDevice(number, options));
+  name = devices.front().device->info().name;
+  if (count > 1)
+    name = std::to_string(count) + " devices, each " + name;
+  return {};
+}
+
+Status Session::Impl::openDevice(int64_t number, const SessionOptions &options) {
+  int threadCount = threadsOf(options, program.mesh.numDevices());
+  StatusOr<std::unique_ptr<Device>> device =
+      runtime::openDevice(options.driver, 0, {.threads = threadCount});
+  if (!device)
+    return device.status();
+  DeviceEnd &end = devices.emplace_back();
+  end.device = std::move(*device);
+  StatusOr<Stepper> stepper =
+      Stepper::create(program, *end.device, world ? &world->end(number) : nullptr);
+  if (!stepper)
+    return stepper.status();
+  end.stepper = std::move(*stepper);
+  return {};
+}
 
 StatusOr<size_t> Session::Impl::find(std::string_view name) const {
   std::string known;
@@ -58,50 +139,53 @@ StatusOr<size_t> Session::Impl::find(std::string_view name) const {
       .withHelp("it has: " + known);
 }
 
-StatusOr<std::vector<Array>> Session::Impl::prepareOutputs(const EntryInfo &entry,
-                                                           std::vector<Array> &inputs) {
-  std::vector<Array> outputs(entry.outputs.size());
-  for (size_t i = 0; i < inputs.size(); ++i) {
-    int target = entry.inputs[i].donatedTo;
-    if (target < 0)
-      continue;
-    outputs[target] = inputs[i].useCount() == 1 ? inputs[i] : inputs[i].clone();
-    if (!outputs[target].valid())
-      return outOfMemory(entry.inputs[i].name);
-    inputs[i] = outputs[target]; // what the block reads is what it overwrites
-  }
-  for (size_t i = 0; i < outputs.size(); ++i) {
-    if (!outputs[i].valid())
-      outputs[i] = Array::uninitialized(entry.outputs[i].type);
-    if (!outputs[i].valid())
-      return outOfMemory(entry.outputs[i].name);
-  }
+StatusOr<std::vector<Array>> Session::Impl::run(size_t number, std::vector<Array> &inputs,
+                                                std::span<StepObserver *const> observers,
+                                                bool interruptible) {
+  const EntryInfo &info = entries[number];
+  MINIGPTC_RETURN_IF_ERROR(checkInputs(info, inputs));
+  StatusOr<Placement> placement = Placement::create(info, program.mesh, inputs);
+  if (!placement)
+    return placement.status();
+  MINIGPTC_RETURN_IF_ERROR(step(program.entries[number], *placement, observers, interruptible));
+  std::vector<Array> outputs = placement->takeOutputs();
+  if (checksReplicas)
+    MINIGPTC_RETURN_IF_ERROR(checkReplicas(info, outputs));
   return outputs;
 }
 
-StatusOr<std::vector<Array>> Session::Impl::run(size_t number, std::vector<Array> &inputs,
-                                                StepObserver *observer, bool interruptible) {
-  const EntryInfo &info = entries[number];
-  MINIGPTC_RETURN_IF_ERROR(checkInputs(info, inputs));
-  StatusOr<std::vector<Array>> outputs = prepareOutputs(info, inputs);
-  if (!outputs)
-    return outputs.status();
-  std::vector<void *> arguments;
-  std::vector<std::span<std::byte>> donated;
-  for (size_t i = 0; i < inputs.size(); ++i) {
-    arguments.push_back(inputs[i].data());
-    if (info.inputs[i].donatedTo >= 0)
-      donated.emplace_back(inputs[i].data(), size_t(inputs[i].type().numBytes()));
-  }
-  for (Array &output : *outputs)
-    arguments.push_back(output.data());
-  const Entry &entry = program.entries[number];
-  UndoLog undo(std::move(donated));
-  StepOptions options{.observer = observer,
-                      .cancellable = interruptible || !entry.donates,
-                      .undo = interruptible && entry.donates ? &undo : nullptr};
-  MINIGPTC_RETURN_IF_ERROR(stepper->run(entry, arguments, options));
-  return outputs;
+Status Session::Impl::step(const Entry &entry, Placement &placement,
+                           std::span<StepObserver *const> observers, bool interruptible) {
+  bool undoable = interruptible && entry.donates;
+  StepVote vote;
+  std::vector<UndoLog> undo;
+  for (size_t d = 0; d < devices.size(); ++d)
+    undo.emplace_back(placement.donated(int64_t(d)), vote);
+  std::vector<Status> statuses(devices.size());
+  if (world)
+    world->begin();
+  threads->run([&](int64_t d) {
+    std::vector<void *> arguments = placement.arguments(d);
+    StepOptions options{.observer = observers.empty() ? nullptr : observers[size_t(d)],
+                        .cancellable = interruptible || !entry.donates,
+                        .undo = undoable ? &undo[size_t(d)] : nullptr,
+                        .vote = undoable ? &vote : nullptr};
+    Status &status = statuses[size_t(d)];
+    status = devices[size_t(d)].stepper->run(entry, arguments, options);
+    if (world)
+      world->finish(d, status);
+  });
+  if (vote.cancelled()) // Now that nobody writes any more.
+    for (UndoLog &log : undo)
+      log.undo();
+  return world ? world->failure() : statuses.front();
+}
+
+std::vector<StepObserver *> Session::Impl::observers() {
+  std::vector<StepObserver *> all;
+  for (size_t d = 0; callback && d < devices.size(); ++d)
+    all.push_back(devices[d].profiler.get());
+  return all;
 }
 
 Session::Session(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -137,33 +221,37 @@ StatusOr<Session> Session::load(std::span<const std::byte> artifact,
   if (!program)
     return program.status();
   MINIGPTC_RETURN_IF_ERROR(checkTarget(*program));
-  StatusOr<std::unique_ptr<Device>> device =
-      openDevice(options.driver, 0, {.threads = options.threads});
-  if (!device)
-    return device.status();
 
   auto impl = std::make_unique<Impl>();
   impl->program = std::move(*program);
-  impl->device = std::move(*device);
   impl->metadata = impl->program.metadata;
   for (const Entry &entry : impl->program.entries)
     impl->entries.push_back({std::string(entry.name), describe(entry.inputs),
                              describe(entry.outputs), impl->program.blocks[entry.block].frameSize,
                              describePeak(impl->program, entry.name)});
-  StatusOr<Stepper> stepper = Stepper::create(impl->program, *impl->device);
-  if (!stepper)
-    return stepper.status();
-  impl->stepper = std::move(*stepper);
+  MINIGPTC_RETURN_IF_ERROR(impl->openDevices(options));
   return Session(std::move(impl));
 }
 
 const std::vector<EntryInfo> &Session::entries() const { return impl_->entries; }
 const std::string &Session::metadata() const { return impl_->metadata; }
-const std::string &Session::deviceName() const { return impl_->device->info().name; }
-int Session::threads() const { return impl_->device->info().threads; }
+const std::string &Session::deviceName() const { return impl_->name; }
+int Session::threads() const { return impl_->devices.front().device->info().threads; }
+int64_t Session::devices() const { return int64_t(impl_->devices.size()); }
+const Mesh &Session::mesh() const { return impl_->program.mesh; }
 
 double Session::measureGemmPeak() const {
-  StatusOr<double> flops = runtime::measureGemmPeak(*impl_->device);
+  Device *device = impl_->devices.front().device.get();
+  std::unique_ptr<Device> all;
+  if (devices() > 1) { // One with the threads of all of them.
+    int64_t together = std::min<int64_t>(devices() * threads(), availableCores());
+    auto opened = openDevice(device->info().driver, 0, {.threads = int(together)});
+    if (!opened)
+      return 0;
+    all = std::move(*opened);
+    device = all.get();
+  }
+  StatusOr<double> flops = runtime::measureGemmPeak(*device);
   return flops ? *flops : 0;
 }
 
@@ -192,13 +280,13 @@ StatusOr<ArrayTree> Session::run(std::string_view entry, ArrayTree inputs) {
 
 StatusOr<std::vector<Array>> Session::run(std::string_view entry, std::vector<Array> inputs) {
   StatusOr<size_t> number = impl_->find(entry);
-  return number ? impl_->run(*number, inputs, impl_->observer()) : number.status();
+  return number ? impl_->run(*number, inputs, impl_->observers()) : number.status();
 }
 
 StatusOr<std::vector<Array>> Session::runInterruptibly(std::string_view entry,
                                                        std::vector<Array> &inputs) {
   StatusOr<size_t> number = impl_->find(entry);
-  return number ? impl_->run(*number, inputs, impl_->observer(), /*interruptible=*/true)
+  return number ? impl_->run(*number, inputs, impl_->observers(), /*interruptible=*/true)
                 : number.status();
 }
 
@@ -208,20 +296,37 @@ StatusOr<NonFiniteReport> Session::findNonFinite(std::string_view entry,
   if (!number)
     return number.status();
   MINIGPTC_RETURN_IF_ERROR(checkInputs(impl_->entries[*number], inputs));
-  NonFiniteFinder finder(impl_->program);
-  finder.inspectInputs(impl_->program.entries[*number], inputs);
-  StatusOr<std::vector<Array>> outputs = impl_->run(*number, inputs, &finder);
+  const Entry &entryDecl = impl_->program.entries[*number];
+  std::vector<std::unique_ptr<NonFiniteFinder>> finders;
+  std::vector<StepObserver *> observers;
+  for (int64_t d = 0; d < devices(); ++d) {
+    finders.push_back(std::make_unique<NonFiniteFinder>(impl_->program));
+    observers.push_back(finders.back().get());
+  }
+  finders.front()->inspectInputs(entryDecl, inputs);
+  StatusOr<std::vector<Array>> outputs = impl_->run(*number, inputs, observers);
   if (!outputs)
     return outputs.status();
-  return finder.report();
+  const NonFiniteFinder *first = finders.front().get();
+  for (const auto &finder : finders)
+    if (finder->isBefore(*first))
+      first = finder.get();
+  return first->report();
 }
 
 void Session::profile(std::function<void(const InstructionEvent &)> callback) {
-  impl_->profiling = bool(callback);
-  if (impl_->profiling && !impl_->profiler)
-    impl_->profiler = std::make_unique<Profiler>(impl_->program);
-  if (impl_->profiler)
-    impl_->profiler->report(std::move(callback));
+  impl_->callback = std::move(callback);
+  for (size_t d = 0; d < impl_->devices.size(); ++d) {
+    std::unique_ptr<Profiler> &profiler = impl_->devices[d].profiler;
+    if (!impl_->callback)
+      continue;
+    if (!profiler)
+      profiler = std::make_unique<Profiler>(impl_->program, int64_t(d));
+    profiler->report([impl = impl_.get()](const InstructionEvent &event) {
+      std::lock_guard lock(impl->callbackMutex);
+      impl->callback(event);
+    });
+  }
 }
 
 } // namespace minigptc::runtime

@@ -113,10 +113,15 @@ Status checkInputs(const EntryInfo &entry, std::span<const Array> inputs) {
     if (inputs[i].type() != info.type)
       return mistake(entry, "input " + quote(info.name) + " is " + inputs[i].type().toString() +
                                 " instead of " + info.type.toString());
+    if (info.indexBound <= 0 && info.indexChecks.empty())
+      continue;
+    Array whole = inputs[i].whole();
+    if (!whole.valid())
+      return Status(StatusCode::resourceExhausted, "not enough memory for " + quote(info.name));
     if (info.indexBound > 0)
-      MINIGPTC_RETURN_IF_ERROR(checkIndices(entry, info, inputs[i], {info.indexBound}));
+      MINIGPTC_RETURN_IF_ERROR(checkIndices(entry, info, whole, {info.indexBound}));
     for (const IndexCheck &check : info.indexChecks)
-      MINIGPTC_RETURN_IF_ERROR(checkIndices(entry, info, inputs[i], check));
+      MINIGPTC_RETURN_IF_ERROR(checkIndices(entry, info, whole, check));
   }
   return {};
 }

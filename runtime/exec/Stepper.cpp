@@ -4,16 +4,22 @@
 #include "runtime/base/Scalar.h"
 
 #include <algorithm>
+#include <cstring>
 
 namespace minigptc::runtime {
 
-StatusOr<Stepper> Stepper::create(const Program &program, Device &device) {
+static Status interrupted() { return Status(StatusCode::cancelled, "interrupted"); }
+
+StatusOr<Stepper> Stepper::create(const Program &program, Device &device,
+                                  Communicator *communicator) {
   // Constants and scalars are read and written in place.
   if (!device.info().sharesHostMemory)
     return Status(StatusCode::failedPrecondition,
                   "programs run on devices that share the host's memory, unlike " +
                       device.info().driver);
-  Stepper stepper(program, device);
+  if (!communicator && !(program.collectives.empty() && program.groups.empty()))
+    return Status(StatusCode::internal, "a program with collectives and no other devices");
+  Stepper stepper(program, device, communicator);
   uint64_t operands = 0;
   for (const Entry &entry : program.entries)
     operands = std::max(operands, program.blocks[entry.block].nestedOperands);
@@ -101,8 +107,7 @@ Status Stepper::runBlock(const Block &block, std::span<void *const> arguments, s
         options.observer->leave(instruction);
       continue;
     }
-    if (options.undo)
-      options.undo->before(bound.outputs());
+    MINIGPTC_RETURN_IF_ERROR(prepareToWrite(bound, options));
     if (options.observer)
       MINIGPTC_RETURN_IF_ERROR(options.observer->before(bound));
     MINIGPTC_RETURN_IF_ERROR(runInstruction(bound));
@@ -127,13 +132,23 @@ Status Stepper::runLoop(const Loop &loop, std::span<void *const> operands, std::
 }
 
 Status Stepper::checkCancellation(const StepOptions &options) {
-  if (!options.cancellable || !cancellationRequested() ||
-      (options.undo && !options.undo->canUndo()))
+  bool byAnother = options.vote && options.vote->cancelled();
+  if (!byAnother) {
+    if (!options.cancellable || !cancellationRequested() ||
+        (options.undo && !options.undo->canUndo()) || (options.vote && !options.vote->cancel()))
+      return {};
+  }
+  MINIGPTC_RETURN_IF_ERROR(queue_->synchronize());
+  return interrupted();
+}
+
+Status Stepper::prepareToWrite(const BoundInstruction &bound, const StepOptions &options) {
+  if (communicator_)
+    communicator_->beat();
+  if (!options.undo || options.undo->before(bound.outputs()))
     return {};
   MINIGPTC_RETURN_IF_ERROR(queue_->synchronize());
-  if (options.undo)
-    options.undo->undo();
-  return Status(StatusCode::cancelled, "interrupted");
+  return interrupted();
 }
 
 std::span<void *const> Stepper::tablesOf(const BoundInstruction &bound, const KernelInfo &kernel) {
@@ -167,10 +182,26 @@ Status Stepper::runInstruction(const BoundInstruction &bound) {
     MINIGPTC_RETURN_IF_ERROR(queue_->synchronize()); // the host reads what the queue wrote
     evaluateScalars(bound);
     return {};
+  case fb::Opcode::collective: return runCollective(bound);
+  case fb::Opcode::device_index: return writeDeviceIndex(bound);
   case fb::Opcode::call:
   case fb::Opcode::repeat: break;
   }
   return Status(StatusCode::internal, "an instruction that the stepper does not know");
+}
+
+Status Stepper::runCollective(const BoundInstruction &bound) {
+  MINIGPTC_RETURN_IF_ERROR(queue_->synchronize()); // others read what the queue wrote
+  const Instruction &instruction = bound.instruction;
+  return communicator_->run(program_->collectives[instruction.target], bound.inputs(),
+                            bound.outputs(), {&instruction, instruction.location});
+}
+
+Status Stepper::writeDeviceIndex(const BoundInstruction &bound) const {
+  MINIGPTC_RETURN_IF_ERROR(queue_->synchronize());
+  int64_t rank = program_->groups[bound.instruction.target].rankOf(communicator_->device());
+  std::memcpy(bound.outputs()[0], &rank, sizeof rank);
+  return {};
 }
 
 void Stepper::evaluateScalars(const BoundInstruction &bound) const {

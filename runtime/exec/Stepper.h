@@ -13,6 +13,7 @@
 
 #include "runtime/exec/Program.h"
 #include "runtime/exec/UndoLog.h"
+#include "runtime/hal/Communicator.h"
 #include "runtime/hal/Device.h"
 
 namespace minigptc::runtime {
@@ -45,18 +46,23 @@ struct StepOptions {
   StepObserver *observer = nullptr; ///< with one, each instruction is waited for
   bool cancellable = false;         ///< the process-wide request ends the run half-way
   UndoLog *undo = nullptr;          ///< ... while this can take back what was written
+  StepVote *vote = nullptr;         ///< ... if all devices of the step agree; with `undo`
 };
 
 class Stepper {
 public:
-  /// `program` and `device` outlive the stepper.
-  static StatusOr<Stepper> create(const Program &program, Device &device);
+  /// `program`, `device` and `communicator` (null: there are no other devices, nor
+  /// collectives) outlive the stepper.
+  static StatusOr<Stepper> create(const Program &program, Device &device,
+                                  Communicator *communicator);
 
-  /// `arguments` are device pointers, the entry's inputs, then outputs.
+  /// `arguments` are device pointers, the entry's inputs, then outputs. After `cancelled`
+  /// the caller undoes what was written, once all devices have ended.
   Status run(const Entry &entry, std::span<void *const> arguments, const StepOptions &options);
 
 private:
-  Stepper(const Program &program, Device &device) : program_(&program), device_(&device) {}
+  Stepper(const Program &program, Device &device, Communicator *communicator)
+      : program_(&program), device_(&device), communicator_(communicator) {}
 
   Status provideArena(uint64_t bytes);
 
@@ -66,15 +72,20 @@ private:
                  std::span<void *> scratch, const StepOptions &options);
   /// Ends a run that the user interrupts, while it can be taken back.
   Status checkCancellation(const StepOptions &options);
+  /// To be called before an instruction writes.
+  Status prepareToWrite(const BoundInstruction &bound, const StepOptions &options);
   Status runInstruction(const BoundInstruction &bound);
   /// A launch's buffer tables: the inputs and outputs of a group beside each other.
   std::span<void *const> tablesOf(const BoundInstruction &bound, const KernelInfo &kernel);
   void bind(const Block &block, std::span<void *const> arguments, std::byte *frame,
             std::span<void *> operands) const;
   void evaluateScalars(const BoundInstruction &bound) const;
+  Status runCollective(const BoundInstruction &bound);
+  Status writeDeviceIndex(const BoundInstruction &bound) const;
 
   const Program *program_;
   Device *device_;
+  Communicator *communicator_;
   std::unique_ptr<Executable> code_; ///< null if there are no kernels
   std::unique_ptr<Queue> queue_;
   std::unique_ptr<Buffer> arena_;

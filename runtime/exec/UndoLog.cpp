@@ -8,14 +8,15 @@ namespace minigptc::runtime {
 /// Larger buffers are not copied: a step that writes one goes on to its end.
 static constexpr size_t kMaxBytes = 4096;
 
-UndoLog::UndoLog(std::vector<std::span<std::byte>> donated) : donated_(std::move(donated)) {
+UndoLog::UndoLog(std::vector<std::span<std::byte>> donated, StepVote &vote)
+    : vote_(&vote), donated_(std::move(donated)) {
   std::sort(donated_.begin(), donated_.end(),
             [](const auto &a, const auto &b) { return std::less<>()(a.data(), b.data()); });
 }
 
-void UndoLog::before(std::span<void *const> outputs) {
+bool UndoLog::before(std::span<void *const> outputs) {
   if (!canUndo_)
-    return;
+    return true;
   for (void *output : outputs) {
     auto *address = static_cast<std::byte *>(output);
     auto next = std::upper_bound(
@@ -24,21 +25,26 @@ void UndoLog::before(std::span<void *const> outputs) {
     if (next == donated_.begin())
       continue;
     std::span<std::byte> buffer = *std::prev(next);
-    if (address < buffer.data() + buffer.size())
-      save(buffer);
+    if (address < buffer.data() + buffer.size() && !save(buffer))
+      return false;
   }
+  return true;
 }
 
-void UndoLog::save(std::span<std::byte> buffer) {
+/// False if the buffer may not be written.
+bool UndoLog::save(std::span<std::byte> buffer) {
   if (buffer.size() > kMaxBytes) {
+    if (!vote_->commit())
+      return false;
     canUndo_ = false;
     saved_.clear();
-    return;
+    return true;
   }
   for (const Saved &saved : saved_)
     if (saved.buffer.data() == buffer.data())
-      return; // The first copy is the right one.
+      return true; // The first copy is the right one.
   saved_.push_back({buffer, {buffer.begin(), buffer.end()}});
+  return true;
 }
 
 void UndoLog::undo() const {

@@ -1,47 +1,42 @@
-//===- Communicator.h - collectives between devices -------------*- C++ -*-===//
+//===- Communicator.h - a device's end of the collectives -------*- C++ -*-===//
 //
-// The members of a group, numbered 0 … size-1, call the same operations in the same
-// order. Buffers hold `count` elements for each member where a name says so.
+// The members of a group call the same collectives in the same order. A call returns when
+// this device's outputs are written and nobody reads its inputs any more, or with a
+// failure: once one device has failed, every call of every device of this run does.
 //
-//   std::unique_ptr<Communicator> self = createSelfCommunicator();   // a group of one
-//   self->allReduce(gradients, gradients, count, DType::f32, ReduceKind::sum);
+//   Communicator &end = world.end(device);
+//   Status status = end.run(problem, inputs, outputs, {instruction, location});
 //
 //===----------------------------------------------------------------------===//
 #ifndef MINIGPTC_RUNTIME_HAL_COMMUNICATOR_H
 #define MINIGPTC_RUNTIME_HAL_COMMUNICATOR_H
 
 #include "minigptc/runtime/Status.h"
-#include "minigptc/runtime/TensorType.h"
+#include "runtime/hal/Collective.h"
 
 #include <cstdint>
-#include <memory>
+#include <span>
 
 namespace minigptc::runtime {
 
-enum class ReduceKind { sum, max, min };
+/// Which call this is: all members must mean the same one.
+struct CollectiveSite {
+  const void *instruction = nullptr;
+  uint32_t location = 0xffffffff; ///< for messages; see Program::placeOf
+};
 
-/// One member's end. Device pointers; source and target are the same or do not overlap.
-/// Reductions add in the order of members, so that results are the same bits everywhere.
+/// Used by one thread. Reductions combine in the order of members, so that all get the
+/// same bits.
 class Communicator {
 public:
   virtual ~Communicator();
-  virtual int rank() const = 0;
-  virtual int size() const = 0;
-  /// target[count] = the reduction of all members' source[count].
-  virtual Status allReduce(void *target, const void *source, int64_t count, DType dtype,
-                           ReduceKind kind) = 0;
-  /// target[size · count] = the members' source[count], one after the other.
-  virtual Status allGather(void *target, const void *source, int64_t count, DType dtype) = 0;
-  /// target[count] = this member's part of the reduction of source[size · count].
-  virtual Status reduceScatter(void *target, const void *source, int64_t count, DType dtype,
-                               ReduceKind kind) = 0;
-  /// Part r of source[size · count] goes to member r; target gets a part from each.
-  virtual Status allToAll(void *target, const void *source, int64_t count, DType dtype) = 0;
-  virtual Status barrier() = 0;
+  virtual int64_t device() const = 0;
+  /// Device pointers, one per operand. The output of an all-reduce may be its input.
+  virtual Status run(const CollectiveProblem &problem, std::span<void *const> inputs,
+                     std::span<void *const> outputs, const CollectiveSite &site) = 0;
+  /// This device is alive, though the others may wait for it.
+  virtual void beat() = 0;
 };
-
-/// The group of a device that is alone, in host memory: everything is a copy.
-std::unique_ptr<Communicator> createSelfCommunicator();
 
 } // namespace minigptc::runtime
 

@@ -2,6 +2,7 @@
 
 #include "runtime/base/File.h"
 #include "runtime/base/Hash.h"
+#include "runtime/base/Shards.h"
 #include "runtime/train/CheckpointManifest.h"
 
 #include <algorithm>
@@ -33,23 +34,38 @@ struct TemporaryFolder {
   }
 };
 
-Status writeData(const fs::path &path, const Checkpoint &checkpoint, CheckpointManifest &manifest) {
+/// Appends a slice's bytes, and what is missing to a multiple of 64.
+Status writeSlice(AtomicFile &file, const std::string &name, TensorSlice slice,
+                  std::span<const std::byte> bytes, StoredSlices &stored) {
   static constexpr std::byte kPadding[64] = {};
+  slice.file = name;
+  slice.offset = file.size();
+  slice.bytes = bytes.size();
+  slice.hash = hash64(bytes);
+  stored.slices.push_back(std::move(slice));
+  MINIGPTC_RETURN_IF_ERROR(file.write(bytes));
+  return file.write(std::span(kPadding).first(size_t(-file.size() % sizeof kPadding)));
+}
+
+Status writeData(const fs::path &path, const Checkpoint &checkpoint, CheckpointManifest &manifest) {
   StatusOr<AtomicFile> file = AtomicFile::create(path.string());
   if (!file)
     return file.status();
   for (const auto &[name, array] : checkpoint.tensors) {
-    std::span<const std::byte> bytes(array.data(), size_t(array.type().numBytes()));
     StoredSlices stored{name, array.type(), {}};
-    stored.slices.push_back({.start = Shape(array.shape().size(), 0),
-                             .shape = array.shape(),
-                             .file = path.filename().string(),
-                             .offset = file->size(),
-                             .bytes = bytes.size(),
-                             .hash = hash64(bytes)});
-    MINIGPTC_RETURN_IF_ERROR(file->write(bytes));
-    MINIGPTC_RETURN_IF_ERROR(
-        file->write(std::span(kPadding).first(size_t(-file->size() % sizeof kPadding))));
+    std::string fileName = path.filename().string();
+    if (array.data()) {
+      TensorSlice slice{
+          .start = Shape(array.shape().size(), 0), .shape = array.shape(), .file = {}};
+      std::span<const std::byte> bytes(array.data(), size_t(array.type().numBytes()));
+      MINIGPTC_RETURN_IF_ERROR(writeSlice(*file, fileName, std::move(slice), bytes, stored));
+    } else {
+      for (const ShardPart &part : partsOf(array)) {
+        TensorSlice slice{.start = part.slice.start, .shape = part.slice.size, .file = {}};
+        MINIGPTC_RETURN_IF_ERROR(
+            writeSlice(*file, fileName, std::move(slice), packPart(array, part), stored));
+      }
+    }
     manifest.tensors.push_back(std::move(stored));
   }
   return file->commit();

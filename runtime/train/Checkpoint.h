@@ -12,7 +12,8 @@
 //
 // Hashes are XXH64 in hexadecimal; the manifest's is that of its text without the
 // entry "hash". A tensor may be cut into slices that cover it exactly once, so a
-// checkpoint does not depend on the mesh that wrote it. The folder is written under
+// checkpoint does not depend on the mesh that wrote it: of a sharded tensor each distinct part
+// is a slice, and reading puts them together. The folder is written under
 // a temporary name, flushed, then renamed: it is complete when its manifest exists.
 // The format stays readable for good; `format` counts its versions.
 //

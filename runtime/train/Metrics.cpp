@@ -108,7 +108,7 @@ Status MetricsFile::write(std::string line) {
 DeviceMemory memoryOf(const EntryInfo &trainStep) {
   DeviceMemory memory;
   for (const ParameterInfo &input : trainStep.inputs) {
-    uint64_t bytes = uint64_t(input.type.numBytes());
+    uint64_t bytes = uint64_t(input.bytesOnDevice());
     if (input.name.starts_with("state.params."))
       memory.parameters += bytes;
     else if (input.name.starts_with("state."))
@@ -118,19 +118,22 @@ DeviceMemory memoryOf(const EntryInfo &trainStep) {
   }
   for (const ParameterInfo &output : trainStep.outputs)
     if (!output.name.starts_with("state."))
-      memory.workspace += uint64_t(output.type.numBytes());
+      memory.workspace += uint64_t(output.bytesOnDevice());
   // Clipping by the global norm needs every gradient at once.
   memory.gradients = std::min(memory.parameters, trainStep.frameBytes);
   memory.activations = trainStep.frameBytes - memory.gradients;
   return memory;
 }
 
-Status checkMemory(const DeviceMemory &plan, const MemoryLimits &limits, std::string &remark) {
-  if (plan.total() <= std::min(limits.available, limits.total))
+Status checkMemory(const DeviceMemory &plan, int64_t devices, const MemoryLimits &limits,
+                   std::string &remark) {
+  uint64_t total = plan.total() * uint64_t(devices);
+  if (total <= std::min(limits.available, limits.total))
     return Status::success();
-  bool possible = plan.total() <= limits.total;
+  bool possible = total <= limits.total;
+  std::string each = devices == 1 ? "" : "each of " + std::to_string(devices) + " devices: ";
   std::string text =
-      "training needs " + readableBytes(plan.total()) + " (parameters " +
+      "training needs " + readableBytes(total) + " (" + each + "parameters " +
       readableBytes(plan.parameters) + ", gradients " + readableBytes(plan.gradients) +
       ", optimizer " + readableBytes(plan.optimizer) + ", activations " +
       readableBytes(plan.activations) + ", workspace " + readableBytes(plan.workspace) + "), but " +

@@ -59,9 +59,10 @@ struct DeviceMemory {
 };
 /// From the entry `train_step`.
 DeviceMemory memoryOf(const EntryInfo &trainStep);
-/// resourceExhausted, with the plan's numbers, if it surely does not fit; success, and
-/// a remark, if it is more than what is unused now.
-Status checkMemory(const DeviceMemory &plan, const MemoryLimits &limits, std::string &remark);
+/// Of so many devices in this machine's memory. resourceExhausted, with the plan's numbers,
+/// if it surely does not fit; success, and a remark, if it is more than what is unused now.
+Status checkMemory(const DeviceMemory &plan, int64_t devices, const MemoryLimits &limits,
+                   std::string &remark);
 
 struct Summary {
   int64_t parameters = 0;

@@ -53,9 +53,10 @@ std::string rate(double amount, double seconds) {
 
 class Report {
 public:
-  Report(std::span<const ProfiledStep> steps, int threads) : steps_(steps), threads_(threads) {
+  Report(std::span<const ProfiledStep> steps, int threads, int64_t devices)
+      : steps_(steps), threads_(threads), devices_(devices) {
     for (const ProfiledStep &step : steps) {
-      total_ += step.seconds();
+      total_ += step.seconds() * double(devices);
       for (const ProfiledInstruction &instruction : step.instructions)
         if (!instruction.isCall()) {
           ++instructions_;
@@ -67,7 +68,8 @@ public:
   std::string text() const { return summary() + lines() + instructions(); }
 
 private:
-  double perStep(double amount) const { return amount / double(steps_.size()); }
+  /// Of one device.
+  double perStep(double amount) const { return amount / double(steps_.size()) / double(devices_); }
   std::string timeAndShare(const Sum &sum) const {
     return format("%10.3f %6.1f%%", perStep(sum.seconds) * 1e3, 100 * sum.seconds / total_);
   }
@@ -137,14 +139,16 @@ private:
 
   std::span<const ProfiledStep> steps_;
   int threads_;
+  int64_t devices_;
   int64_t instructions_ = 0;
-  double total_ = 0, inside_ = 0; ///< seconds of all steps; those within instructions
+  /// Seconds of all steps and devices; those within instructions.
+  double total_ = 0, inside_ = 0;
 };
 
 } // namespace
 
 std::string StepProfile::report() const {
-  return steps().empty() ? "" : Report(steps(), session_.threads()).text();
+  return steps().empty() ? "" : Report(steps(), session_.threads(), session_.devices()).text();
 }
 
 } // namespace minigptc::runtime

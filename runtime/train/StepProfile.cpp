@@ -10,13 +10,22 @@
 namespace minigptc::runtime {
 namespace {
 
-constexpr int kStepTrack = 0, kFirstThreadTrack = 1;
+constexpr int kStepTrack = 0;
+
+/// One device's instructions share the track of the steps; of many, each has its own.
+struct Tracks {
+  int devices, threads;
+  int ofDevice(int64_t device) const {
+    return devices == 1 ? kStepTrack : 1 + int(device) * (threads + 1);
+  }
+  int ofThread(int64_t device, int thread) const { return ofDevice(device) + 1 + thread; }
+};
 /// Shorter waits are the end of any parallel loop.
 constexpr int64_t kShortestWait = 1000;
 
-TraceSpan spanOf(const ProfiledInstruction &instruction) {
+TraceSpan spanOf(const ProfiledInstruction &instruction, const Tracks &tracks) {
   const InstructionInfo &what = *instruction.what;
-  TraceSpan span{.track = kStepTrack,
+  TraceSpan span{.track = tracks.ofDevice(instruction.device),
                  .name = what.kind == "launch" || what.kind == "call"
                              ? what.name
                              : std::string(what.kind) + " " + what.name,
@@ -43,11 +52,12 @@ TraceSpan spanOf(const ProfiledInstruction &instruction) {
 }
 
 /// What each thread did in an instruction, and that it waited for the others.
-void addThreads(TraceFile &trace, const ProfiledInstruction &instruction, size_t threads) {
+void addThreads(TraceFile &trace, const ProfiledInstruction &instruction, const Tracks &tracks) {
+  size_t threads = size_t(tracks.threads);
   std::vector<int64_t> ends(threads, instruction.startNanoseconds);
-  TraceSpan what = spanOf(instruction);
+  TraceSpan what = spanOf(instruction, tracks);
   for (const ThreadSpan &span : instruction.threads) {
-    trace.add({.track = kFirstThreadTrack + span.thread,
+    trace.add({.track = tracks.ofThread(instruction.device, span.thread),
                .name = what.name,
                .category = what.category,
                .startNanoseconds = span.startNanoseconds,
@@ -59,7 +69,7 @@ void addThreads(TraceFile &trace, const ProfiledInstruction &instruction, size_t
     return; // the host worked, not the threads
   for (size_t thread = 0; thread < threads; ++thread)
     if (instruction.endNanoseconds - ends[thread] >= kShortestWait)
-      trace.add({.track = kFirstThreadTrack + int(thread),
+      trace.add({.track = tracks.ofThread(instruction.device, int(thread)),
                  .name = "wait",
                  .category = "wait",
                  .startNanoseconds = ends[thread],
@@ -89,7 +99,8 @@ StepProfile::profiled(std::string_view entry,
     step.instructions.push_back({&event.what,
                                  event.startNanoseconds,
                                  event.endNanoseconds,
-                                 {event.threads.begin(), event.threads.end()}});
+                                 {event.threads.begin(), event.threads.end()},
+                                 event.device});
   });
   step.startNanoseconds = nanosecondsNow();
   StatusOr<std::vector<Array>> outputs = run();
@@ -108,11 +119,17 @@ std::span<const ProfiledStep> StepProfile::steps() const {
 std::string StepProfile::trace() const {
   if (steps().empty())
     return "";
-  size_t threads = size_t(session_.threads());
+  Tracks tracks{int(session_.devices()), session_.threads()};
   TraceFile trace("minigptc on " + session_.deviceName());
   trace.nameTrack(kStepTrack, entry_);
-  for (size_t thread = 0; thread < threads; ++thread)
-    trace.nameTrack(kFirstThreadTrack + int(thread), "thread " + std::to_string(thread));
+  for (int device = 0; device < tracks.devices; ++device) {
+    std::string name = tracks.devices == 1 ? "" : "device " + std::to_string(device);
+    if (tracks.devices > 1)
+      trace.nameTrack(tracks.ofDevice(device), name);
+    for (int thread = 0; thread < tracks.threads; ++thread)
+      trace.nameTrack(tracks.ofThread(device, thread),
+                      (name.empty() ? "" : name + ", ") + "thread " + std::to_string(thread));
+  }
   for (const ProfiledStep &step : steps()) {
     trace.add({.track = kStepTrack,
                .name = entry_,
@@ -121,8 +138,8 @@ std::string StepProfile::trace() const {
                .endNanoseconds = step.endNanoseconds,
                .arguments = {}});
     for (const ProfiledInstruction &instruction : step.instructions) {
-      trace.add(spanOf(instruction));
-      addThreads(trace, instruction, threads);
+      trace.add(spanOf(instruction, tracks));
+      addThreads(trace, instruction, tracks);
     }
   }
   return trace.toJson();

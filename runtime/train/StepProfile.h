@@ -24,6 +24,7 @@ struct ProfiledInstruction {
   const InstructionInfo *what; ///< of the session
   int64_t startNanoseconds = 0, endNanoseconds = 0;
   std::vector<ThreadSpan> threads;
+  int64_t device = 0;
 
   double seconds() const { return double(endNanoseconds - startNanoseconds) * 1e-9; }
   bool isCall() const { return what->kind == "call"; }
@@ -31,7 +32,8 @@ struct ProfiledInstruction {
 
 struct ProfiledStep {
   int64_t startNanoseconds = 0, endNanoseconds = 0;
-  std::vector<ProfiledInstruction> instructions; ///< in order; a call after its insides
+  /// In order on each device; a call after its insides.
+  std::vector<ProfiledInstruction> instructions;
 
   double seconds() const { return double(endNanoseconds - startNanoseconds) * 1e-9; }
 };
@@ -51,9 +53,10 @@ public:
   /// Those that count: after the warm-up, if there are any.
   std::span<const ProfiledStep> steps() const;
   /// In the format of base/TraceFile.h: the steps with their calls and instructions, then a
-  /// track for each thread. Empty if no step was run.
+  /// track for each thread; of many devices one after the other. Empty if no step was run.
   std::string trace() const;
-  /// Two tables: the most expensive lines, and every kernel and product of at least 0.1 %.
+  /// Two tables: the most expensive lines, and every kernel and product of at least 0.1 %;
+  /// the mean over devices.
   std::string report() const;
 
 private:

@@ -83,9 +83,9 @@ Status roundInputs(const EntryInfo &entry, ArrayMap &values) {
     if (input.type.dtype != DType::bf16 || found == values.end() ||
         found->second.dtype() != DType::f32)
       continue;
-    const Array &wide = found->second;
+    const Array wide = found->second.whole();
     Array rounded = Array::uninitialized({DType::bf16, wide.shape()});
-    if (!rounded.valid())
+    if (!wide.valid() || !rounded.valid())
       return Status(StatusCode::resourceExhausted, "no memory for '" + input.name + "' as bf16");
     std::ranges::transform(wide.span<float>(), rounded.span<uint16_t>().begin(), floatToBf16);
     found->second = std::move(rounded);

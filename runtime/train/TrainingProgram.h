@@ -49,6 +49,8 @@ class TrainingProgram {
 public:
   virtual ~TrainingProgram() = default;
   virtual const std::string &metadata() const = 0;
+  /// Devices in this process's memory.
+  virtual int64_t devices() const { return 1; }
   /// Null if there is no such entry.
   virtual const EntryInfo *entry(std::string_view name) const = 0;
   /// Inputs and outputs in the order of the entry.
@@ -83,6 +85,7 @@ class SessionProgram : public TrainingProgram {
 public:
   explicit SessionProgram(Session &session) : session_(session) {}
   const std::string &metadata() const override { return session_.metadata(); }
+  int64_t devices() const override { return session_.devices(); }
   const EntryInfo *entry(std::string_view name) const override { return session_.entry(name); }
   StatusOr<std::vector<Array>> run(std::string_view entry, std::vector<Array> inputs) override {
     return session_.run(entry, std::move(inputs));

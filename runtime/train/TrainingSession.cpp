@@ -103,8 +103,8 @@ StatusOr<TrainingResult> TrainingSession::Impl::run(TrainingProgram &program) {
   for (const std::string &remark : data.remarks)
     log().remark(remark);
   std::string tight;
-  MINIGPTC_RETURN_IF_ERROR(
-      checkMemory(memoryOf(*program.entry("train_step")), memoryLimits(), tight));
+  MINIGPTC_RETURN_IF_ERROR(checkMemory(memoryOf(*program.entry("train_step")), program.devices(),
+                                       memoryLimits(), tight));
   if (!tight.empty())
     log().remark(tight);
   // Before anything is written: weights or a checkpoint that do not fit leave the folder

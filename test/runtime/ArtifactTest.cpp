@@ -74,7 +74,7 @@ TEST_CASE("other files and other versions say what they are") {
   CHECK_FALSE(readArtifact({}).ok());
   file[8] = std::byte(kArtifactVersion + 1);
   Status status = readArtifact(file).status();
-  CHECK_THAT(status.message(), Contains("has format 2, this runtime reads format 1"));
+  CHECK_THAT(status.message(), Contains("has format 3, this runtime reads format 2"));
   CHECK_THAT(status.help(), Contains("compile it again"));
 }
 
@@ -129,7 +129,7 @@ TEST_CASE("instructions get operands of the right number and size") {
              Contains("location that is not there"));
   CHECK(instruction(1, [](auto &i) { i = {fb::Opcode::launch, 2, 2, 2, 1, kNoLocation, 0}; }) ==
         "");
-  CHECK_THAT(instruction(1, [](auto &i) { i = {fb::Opcode(6), 2, 2, 2, 1, 0, 0}; }),
+  CHECK_THAT(instruction(1, [](auto &i) { i = {fb::Opcode(8), 2, 2, 2, 1, 0, 0}; }),
              Contains("unknown operation"));
   CHECK_THAT(instruction(5, [](auto &i) { i = {fb::Opcode::gemm, 1, 12, 2, 1, 0, 0}; }),
              Contains("product that is not there"));
@@ -459,4 +459,140 @@ TEST_CASE("random sizes in the header, under a right hash, crash nothing") {
     refused += !readArtifact(file).ok();
   }
   CHECK(refused > 1800); // a few bytes more or less of metadata may do no harm
+}
+
+namespace {
+
+/// The test program on a (2, 2) mesh, with a sum of the weights over the major axis, and the
+/// weights cut in two along it.
+TestProgram makeMeshProgram() {
+  TestProgram program = makeTestProgram();
+  fb::ArtifactT &table = program.table;
+  for (const char *name : {"x", "y"}) {
+    auto axis = std::make_unique<fb::MeshAxisT>();
+    axis->name = name;
+    axis->size = 2;
+    table.mesh.push_back(std::move(axis));
+  }
+  auto group = std::make_unique<fb::GroupT>();
+  group->strides = {2};
+  group->sizes = {2};
+  table.groups.push_back(std::move(group));
+  auto collective = std::make_unique<fb::CollectiveT>();
+  collective->kind = fb::CollectiveKind::all_reduce;
+  auto operand = std::make_unique<fb::CollectiveOperandT>();
+  operand->element = fb::ElementType::f32;
+  operand->outer = operand->inner = 1;
+  operand->block = 64;
+  collective->operands.push_back(std::move(operand));
+  table.collectives.push_back(std::move(collective));
+  fb::BlockT &step = *table.blocks[1];
+  for (auto [opcode, buffers] : {std::pair(fb::Opcode::collective, std::vector<uint32_t>{7, 8}),
+                                 std::pair(fb::Opcode::device_index, std::vector<uint32_t>{7})}) {
+    step.instructions.emplace_back(opcode, 0, uint32_t(step.operands.size()),
+                                   uint32_t(buffers.size() - 1), 1, kNoLocation, 0);
+    step.operands.insert(step.operands.end(), buffers.begin(), buffers.end());
+  }
+  for (fb::ParameterT *weights :
+       {table.entries[0]->inputs[0].get(), table.entries[0]->outputs[0].get()}) {
+    weights->global_shape = {16, 8};
+    weights->dims.push_back(std::make_unique<fb::DimAxesT>());
+    weights->dims[0]->axes = {0};
+  }
+  return program;
+}
+
+std::string meshRefusal(const std::function<void(fb::ArtifactT &)> &change) {
+  TestProgram program = makeMeshProgram();
+  change(program.table);
+  StatusOr<Program> result = readArtifact(program.finish());
+  return result ? "" : result.status().message();
+}
+
+} // namespace
+
+TEST_CASE("mesh, groups and collectives are read") {
+  StatusOr<Program> program = readArtifact(makeMeshProgram().finish());
+  INFO((program ? "" : program.status().message()));
+  REQUIRE(program.ok());
+  CHECK(program->mesh == minigptc::Mesh{{"x", 2}, {"y", 2}});
+  CHECK(program->groups[0].rankOf(3) == 1);
+  CHECK(program->collectives[0].describe() == "all_reduce sum f32[64] over 2 devices");
+  const ParameterDecl &weights = program->findEntry("step")->inputs[0];
+  CHECK(weights.type.shape == minigptc::Shape{8, 8});
+  CHECK(weights.global.shape == minigptc::Shape{16, 8});
+  CHECK(weights.spec == minigptc::P("x"));
+}
+
+TEST_CASE("a mesh has sensible axes, and groups are of its devices") {
+  using T = fb::ArtifactT;
+  CHECK_THAT(meshRefusal([](T &t) { t.mesh[0]->size = 0; }), Contains("no sensible size"));
+  CHECK_THAT(meshRefusal([](T &t) { t.mesh[0]->size = 1 << 21; }), Contains("no sensible size"));
+  CHECK_THAT(meshRefusal([](T &t) { t.mesh[0]->name = "y"; }), Contains("name of its own"));
+  CHECK_THAT(meshRefusal([](T &t) { t.groups[0]->strides = {}; }), Contains("none of the mesh's"));
+  CHECK_THAT(meshRefusal([](T &t) { t.groups[0]->strides = {0}; }), Contains("none of the mesh's"));
+  CHECK_THAT(meshRefusal([](T &t) { t.groups[0]->strides = {3}; }), Contains("none of the mesh's"));
+  CHECK_THAT(meshRefusal([](T &t) { t.groups[0]->sizes = {4}; }), Contains("none of the mesh's"));
+  CHECK_THAT(meshRefusal([](T &t) {
+               t.groups[0]->sizes = {2, 2};
+               t.groups[0]->strides = {1, 1};
+             }),
+             Contains("none of the mesh's"));
+  CHECK_THAT(meshRefusal([](T &t) { t.mesh.clear(); }), Contains("none of the mesh's"));
+}
+
+TEST_CASE("collectives name what is there and fit their operands") {
+  using T = fb::ArtifactT;
+  CHECK_THAT(meshRefusal([](T &t) { t.collectives[0]->kind = fb::CollectiveKind(5); }),
+             Contains("unknown kind"));
+  CHECK_THAT(meshRefusal([](T &t) { t.collectives[0]->combine = fb::Combine(6); }),
+             Contains("unknown kind"));
+  CHECK_THAT(meshRefusal([](T &t) { t.collectives[0]->combine = fb::Combine::any; }),
+             Contains("cannot combine f32"));
+  CHECK_THAT(meshRefusal([](T &t) { t.collectives[0]->group = 1; }), Contains("not there"));
+  CHECK_THAT(meshRefusal([](T &t) { t.collectives[0]->operands.clear(); }), Contains("of nothing"));
+  CHECK_THAT(meshRefusal([](T &t) { t.collectives[0]->sources = {0, 1}; }), Contains("sources"));
+  CHECK_THAT(meshRefusal([](T &t) {
+               t.collectives[0]->kind = fb::CollectiveKind::permute;
+               t.collectives[0]->sources = {0, 2};
+             }),
+             Contains("not in its group"));
+  CHECK_THAT(meshRefusal([](T &t) { t.collectives[0]->operands[0]->outer = -1; }),
+             Contains("no sensible size"));
+  CHECK_THAT(meshRefusal([](T &t) { t.collectives[0]->operands[0]->inner = int64_t(1) << 45; }),
+             Contains("no sensible size"));
+  CHECK_THAT(
+      meshRefusal([](T &t) { t.collectives[0]->operands[0]->element = fb::ElementType(10); }),
+      Contains("unknown element type"));
+  CHECK_THAT(meshRefusal([](T &t) { t.collectives[0]->operands[0]->block = 65; }),
+             Contains("256 bytes where 260 are needed"));
+  CHECK_THAT(meshRefusal([](T &t) { t.collectives[0]->kind = fb::CollectiveKind::all_gather; }),
+             Contains("256 bytes where 512 are needed"));
+  auto instruction = [](fb::Opcode opcode, uint32_t inputs) {
+    return fb::Instruction(opcode, 1, 0, inputs, 1, kNoLocation, 0);
+  };
+  CHECK_THAT(meshRefusal([&](T &t) {
+               t.blocks[1]->instructions[8] = instruction(fb::Opcode::collective, 1);
+             }),
+             Contains("a collective that is not there"));
+  CHECK_THAT(meshRefusal([&](T &t) {
+               t.blocks[1]->instructions[9] = instruction(fb::Opcode::device_index, 0);
+             }),
+             Contains("a group that is not there"));
+  CHECK_THAT(meshRefusal([](T &t) { t.blocks[1]->operands.back() = 5; }),
+             Contains("4 bytes where 8 are needed"));
+}
+
+TEST_CASE("parameters lie on the mesh as their sharding says") {
+  auto layout = [](const std::function<void(fb::ParameterT &)> &change) {
+    return meshRefusal([&](fb::ArtifactT &t) { change(*t.entries[0]->inputs[0]); });
+  };
+  CHECK_THAT(layout([](auto &p) { p.global_shape = {16}; }), Contains("number of dimensions"));
+  CHECK_THAT(layout([](auto &p) { p.global_shape = {17, 8}; }), Contains("its shape on a device"));
+  CHECK_THAT(layout([](auto &p) { p.global_shape = {-16, 8}; }), Contains("no sensible size"));
+  CHECK_THAT(layout([](auto &p) { p.global_shape.clear(); }), Contains("has"));
+  CHECK_THAT(layout([](auto &p) { p.dims[0]->axes = {2}; }), Contains("does not have"));
+  CHECK_THAT(layout([](auto &p) { p.dims[0]->axes = {0, 0}; }), Contains("one twice"));
+  // Cut in 15 rows, the second part has 7: the donated output has 16.
+  CHECK_THAT(layout([](auto &p) { p.global_shape = {15, 8}; }), Contains("cannot have it"));
 }

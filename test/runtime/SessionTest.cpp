@@ -267,10 +267,11 @@ TEST_CASE("a step that may be interrupted is whole, or was never begun") {
 
 TEST_CASE("the undo log keeps small buffers, until a large one is written") {
   std::vector<std::byte> small(8, std::byte(1)), large(5000, std::byte(2)), other(8);
-  UndoLog log({large, small});
+  StepVote vote;
+  UndoLog log({large, small}, vote);
   auto write = [&](std::byte *to) {
     void *outputs[] = {to};
-    log.before(outputs);
+    CHECK(log.before(outputs));
     *to = std::byte(9);
   };
   write(other.data());

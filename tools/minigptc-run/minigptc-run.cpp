@@ -21,6 +21,8 @@ namespace {
 struct Flags {
   std::string artifact;
   int threads = 0;
+  int64_t devices = 0;
+  bool checkReplicas = false;
   std::optional<int64_t> timedSteps, logInterval, evalInterval, saveInterval;
   std::optional<uint64_t> seed;
   std::string evaluated;
@@ -34,7 +36,14 @@ void Flags::addTo(CLI::App &app) {
   app.add_option("artifact", artifact, "The program, from `minigptc compile`")
       ->type_name("FILE.mgx")
       ->required();
-  app.add_option("--threads", threads, "CPU threads (default: all cores)")->type_name("N");
+  app.add_option("--threads", threads,
+                 "CPU threads of a device (default: all cores, or a device's share of them)")
+      ->type_name("N");
+  app.add_option("--devices", devices,
+                 "Number of devices, threads of this process (default: what the program is for)")
+      ->type_name("N");
+  app.add_flag("--check-replicas", checkReplicas,
+               "After each step, compare what devices should hold alike");
   app.add_option("--time", timedSteps, "Time so many steps on random tokens; train nothing")
       ->type_name("N");
   app.add_option("--eval", evaluated,
@@ -61,6 +70,7 @@ Status notNegative(const char *flag, std::optional<int64_t> value, int64_t least
 Status Flags::apply(RunConfig &config) const {
   MINIGPTC_RETURN_IF_ERROR(run.apply(config));
   MINIGPTC_RETURN_IF_ERROR(notNegative("--threads", threads, 0));
+  MINIGPTC_RETURN_IF_ERROR(notNegative("--devices", devices, 0));
   MINIGPTC_RETURN_IF_ERROR(notNegative("--time", timedSteps, 1));
   MINIGPTC_RETURN_IF_ERROR(notNegative("--log-interval", logInterval, 1));
   MINIGPTC_RETURN_IF_ERROR(notNegative("--eval-interval", evalInterval, 0));
@@ -129,7 +139,9 @@ Status train(Session &session, const Flags &flags, const RunConfig &config) {
 }
 
 Status runArtifact(const Flags &flags) {
-  StatusOr<Session> session = Session::open(flags.artifact, {.threads = flags.threads});
+  StatusOr<Session> session = Session::open(
+      flags.artifact,
+      {.threads = flags.threads, .devices = flags.devices, .checkReplicas = flags.checkReplicas});
   if (!session)
     return session.status();
   StatusOr<ProgramMetadata> metadata = ProgramMetadata::fromJson(session->metadata());

@@ -10,6 +10,8 @@ namespace minigptc {
 /// Attaches `InstructionOp` to the graph ops that stay outside of kernels:
 /// matrix products, views, host calls.
 void registerInstructionModels(mlir::DialectRegistry &registry);
+/// The same for collectives and `dist.axis_index`.
+void registerCollectiveInstructionModels(mlir::DialectRegistry &registry);
 
 /// Copies a buffer to another of its type, unless both are the same memory: the same
 /// piece of the frame, or a donated input and its output.

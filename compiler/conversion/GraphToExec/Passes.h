@@ -2,6 +2,7 @@
 #ifndef MINIGPTC_COMPILER_CONVERSION_GRAPHTOEXEC_PASSES_H
 #define MINIGPTC_COMPILER_CONVERSION_GRAPHTOEXEC_PASSES_H
 
+#include "dialects/dist/IR/Dist.h"
 #include "dialects/exec/IR/Exec.h"
 #include "dialects/graph/IR/Graph.h"
 #include "mlir/Pass/Pass.h"

@@ -4,6 +4,24 @@
 
 include "mlir/Pass/PassBase.td"
 
+def LowerAllSlices : Pass<"lower-all-slices"> {
+  let summary = "this device's part of a tensor by its number";
+  let description = [{
+    `dist.all_slice` sends nothing: it is a slice at a place that the device's number
+    along the axes says, and so can be a part of a kernel.
+
+    ```mlir
+    %y = dist.all_slice %x over @mesh ["data"] dims = [0] : (tensor<8xf32>) -> tensor<2xf32>
+    // becomes
+    %i = dist.axis_index @mesh ["data"] : tensor<i64>
+    %c = graph.constant dense<2> : tensor<i64>
+    %s = graph.multiply %i, %c : tensor<i64>
+    %y = graph.dynamic_slice %x[%s] sizes = [2] : (tensor<8xf32>, tensor<i64>) -> tensor<2xf32>
+    ```
+  }];
+  let dependentDialects = ["::minigptc::graph::GraphDialect", "::minigptc::dist::DistDialect"];
+}
+
 def ConvertGraphToExec : Pass<"convert-graph-to-exec", "::mlir::ModuleOp"> {
   let summary = "functions to blocks of instructions with planned memory";
   let description = [{

@@ -139,6 +139,16 @@ LogicalResult ArtifactBuilder::visit(Operation &op, BlockTables &tables) {
                        scalars.getOutputs());
         return success();
       })
+      .Case([&](exec::CollectiveOp collective) {
+        addInstruction(tables, op, fb::Opcode::collective, collectiveNumber(collective),
+                       collective.getInputs(), collective.getOutputs());
+        return success();
+      })
+      .Case([&](exec::DeviceIndexOp index) {
+        addInstruction(tables, op, fb::Opcode::device_index,
+                       groupNumber(index.getStrides(), index.getSizes()), {}, index.getTarget());
+        return success();
+      })
       .Default([](Operation *other) {
         return other->emitError("the artifact has no instruction for this op");
       });

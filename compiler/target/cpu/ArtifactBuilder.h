@@ -43,6 +43,11 @@ private:
   template <typename Table> using Offset = flatbuffers::Offset<Table>;
   template <typename Table> using Offsets = std::vector<Offset<Table>>;
 
+  struct Layout {
+    Offset<flatbuffers::Vector<int64_t>> globalShape;
+    Offset<flatbuffers::Vector<Offset<fb::DimAxes>>> dims;
+  };
+
   /// A block's buffers, operands and instructions, as they come.
   struct BlockTables {
     llvm::DenseMap<mlir::Value, uint32_t> bufferNumbers;
@@ -59,6 +64,8 @@ private:
   uint32_t constantNumber(mlir::ElementsAttr value);
   uint32_t gemmNumber(exec::GemmOp op);
   uint32_t addLoop(exec::CallOp call, exec::BlockOp callee);
+  uint32_t groupNumber(llvm::ArrayRef<int64_t> strides, llvm::ArrayRef<int64_t> sizes);
+  uint32_t collectiveNumber(exec::CollectiveOp op);
   llvm::FailureOr<uint32_t> kernelNumber(exec::LaunchOp op);
   llvm::FailureOr<uint32_t> hostProgramNumber(exec::ScalarsOp op);
 
@@ -67,10 +74,15 @@ private:
   Offset<flatbuffers::String> writeString(llvm::StringRef text);
   Offset<fb::Kernel> writeKernel(mlir::func::FuncOp kernel);
   Offset<fb::Entry> writeEntry(exec::BlockOp block);
+  Offsets<fb::MeshAxis> writeMesh();
+  /// How a sharded argument lies on the mesh; nothing if it is not sharded.
+  Layout writeLayout(exec::BlockOp block, unsigned argument);
   Offset<fb::Parameter> writeParameter(exec::BlockOp block, unsigned argument);
   Offsets<fb::IndexCheck> writeIndexChecks(exec::BlockOp block, unsigned argument);
   Offset<fb::MemoryReport> writeMemoryReport(exec::BlockOp block);
   Offsets<fb::PeakItem> writeMemoryItems(const std::vector<MemoryItem> &items);
+
+  mlir::MLIRContext *context() { return module.getContext(); }
 
   mlir::ModuleOp module;
   mlir::SymbolTable symbols;
@@ -81,11 +93,14 @@ private:
   llvm::StringMap<Offset<flatbuffers::String>> strings;
   llvm::SmallVector<mlir::func::FuncOp> kernels;
   llvm::DenseMap<mlir::Operation *, uint32_t> kernelNumbers, blockNumbers, hostNumbers;
-  llvm::DenseMap<mlir::Attribute, uint32_t> constantNumbers, gemmNumbers;
+  llvm::DenseMap<mlir::Attribute, uint32_t> constantNumbers, gemmNumbers, groupNumbers,
+      collectiveNumbers;
   llvm::SmallVector<mlir::ElementsAttr> constants;
   llvm::SmallVector<exec::BlockOp> blocks;
   Offsets<fb::Gemm> gemms;
   Offsets<fb::Loop> loops;
+  Offsets<fb::Group> groups;
+  Offsets<fb::Collective> collectives;
   Offsets<fb::Block> blockTables;
   Offsets<fb::HostProgram> hostPrograms;
 };

@@ -53,9 +53,10 @@ flatbuffers::Offset<fb::Parameter> ArtifactBuilder::writeParameter(exec::BlockOp
   auto nameAttr = block.getArgAttrOfType<StringAttr>(argument, graph::attr::kName);
   auto name = writeString(nameAttr ? nameAttr.str() : "arg" + std::to_string(argument));
   auto type = writeType(cast<ShapedType>(block.getArgument(argument).getType()));
-  return fb::CreateParameter(builder, name, type, integer(graph::attr::kDonate, -1),
-                             integer(graph::attr::kIndexBound, 0),
-                             builder.CreateVector(writeIndexChecks(block, argument)));
+  Layout layout = writeLayout(block, argument);
+  return fb::CreateParameter(
+      builder, name, type, integer(graph::attr::kDonate, -1), integer(graph::attr::kIndexBound, 0),
+      builder.CreateVector(writeIndexChecks(block, argument)), layout.globalShape, layout.dims);
 }
 
 auto ArtifactBuilder::writeIndexChecks(exec::BlockOp block, unsigned argument)
@@ -137,12 +138,15 @@ std::vector<std::byte> ArtifactBuilder::finish(std::span<const std::byte> code) 
   auto entryVector = builder.CreateVector(entries);
   auto recomputed = builder.CreateVector(writeMemoryItems(getRecomputed(module)));
   auto locationVector = builder.CreateVector(locations.write(builder));
+  auto meshVector = builder.CreateVector(writeMesh());
+  auto groupVector = builder.CreateVector(groups);
+  auto collectiveVector = builder.CreateVector(collectives);
   auto memoryVector = builder.CreateVector(memory);
   auto metadataString = builder.CreateString(metadata ? metadata.str() : "{}");
   builder.Finish(fb::CreateArtifact(builder, compiler, target, &codeBlob, kernelVector, gemmVector,
                                     blockVector, hostVector, constantVector, entryVector,
                                     locationVector, memoryVector, metadataString, recomputed,
-                                    loopVector));
+                                    loopVector, meshVector, groupVector, collectiveVector));
   auto *begin = reinterpret_cast<const std::byte *>(builder.GetBufferPointer());
   return runtime::assembleArtifact({begin, builder.GetSize()}, blobs);
 }

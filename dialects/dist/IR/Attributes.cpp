@@ -226,8 +226,8 @@ static LogicalResult verifySharding(Operation *op, Type type, Attribute attribut
   if (!mesh)
     return op->emitOpError() << what << " is sharded over " << sharding.getMesh()
                              << ", but there is no such mesh";
-  auto tensor = dyn_cast<RankedTensorType>(type);
-  if (!tensor || tensor.getRank() != int64_t(sharding.getDims().size()))
+  auto tensor = dyn_cast<ShapedType>(type); // a buffer in stage `exec`
+  if (!tensor || !tensor.hasRank() || tensor.getRank() != int64_t(sharding.getDims().size()))
     return op->emitOpError() << what << " " << graph::describe(type) << " is sharded as one of "
                              << sharding.getDims().size() << " dimensions";
   auto check = [&](Attribute axis) -> LogicalResult {

@@ -5,6 +5,7 @@ using namespace mlir;
 using namespace minigptc::exec;
 
 #include "dialects/exec/IR/ExecDialect.cpp.inc"
+#include "dialects/exec/IR/ExecEnums.cpp.inc"
 
 void ExecDialect::initialize() {
   addOperations<

@@ -20,6 +20,7 @@
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
 #include "dialects/exec/IR/ExecDialect.h.inc"
+#include "dialects/exec/IR/ExecEnums.h.inc"
 #define GET_OP_CLASSES
 #include "dialects/exec/IR/ExecOps.h.inc"
 

@@ -3,6 +3,7 @@
 #define MINIGPTC_EXEC_OPS_TD
 
 include "dialects/exec/IR/ExecDialect.td"
+include "mlir/IR/EnumAttr.td"
 
 def Exec_BlockOp : Exec_Op<"block", [FunctionOpInterface, IsolatedFromAbove, SingleBlock, Symbol]> {
   let summary = "a sequence of instructions over one frame";
@@ -175,6 +176,73 @@ def Exec_CopyOp : Exec_Op<"copy"> {
   }];
   let arguments = (ins AnyMemRef:$source, AnyMemRef:$target);
   let assemblyFormat = "$source `to` $target attr-dict `:` type($source) `,` type($target)";
+  let hasVerifier = 1;
+}
+
+def Exec_CollectiveKind : I32EnumAttr<"CollectiveKind", "what devices do together", [
+    I32EnumAttrCase<"all_gather", 0>, I32EnumAttrCase<"reduce_scatter", 1>, I32EnumAttrCase<"all_reduce", 2>,
+    I32EnumAttrCase<"all_to_all", 3>, I32EnumAttrCase<"permute", 4>]> {
+  let cppNamespace = "::minigptc::exec";
+}
+/// In the order of graph's `ReduceKind`.
+def Exec_Combine : I32EnumAttr<"Combine", "how a collective combines", [
+    I32EnumAttrCase<"sum", 0>, I32EnumAttrCase<"max", 1>, I32EnumAttrCase<"min", 2>, I32EnumAttrCase<"prod", 3>,
+    I32EnumAttrCase<"any", 4>, I32EnumAttrCase<"all", 5>]> {
+  let cppNamespace = "::minigptc::exec";
+}
+
+def Exec_CollectiveOp : Exec_Op<"collective", [SameVariadicOperandSize]> {
+  let summary = "moves or combines buffers between the devices of a group";
+  let description = [{
+    A group: the devices that differ only in their coordinates along some axes of the
+    mesh, given by strides (of device numbers) and sizes, major to minor; its n members are
+    numbered so. All of them run this instruction; output i is that of input i.
+
+    A device's *part* of operand i is `outer[i]` x `inner[i]` blocks of `block[i]` elements. A
+    tensor of n parts is *major*, [outer, n, inner, block], or *minor*, [outer, inner, n, block].
+
+    | kind | input | output |
+    |---|---|---|
+    | all_gather | a part | the members' parts, major |
+    | reduce_scatter | n parts, major | this member's part, combined over all members |
+    | all_reduce | a part | the members' parts combined; may be the input's buffer |
+    | all_to_all | n parts: part r goes to member r | a part of each member; minor if the input is major (`fromMajor`), else major |
+    | permute | a part | the part of member `sources[r]`, or zeros if that is -1 |
+
+    Combined in the order of members, bf16 and f16 in f32 and then rounded once, so that all
+    devices have the same bits.
+
+    ```mlir
+    exec.collective all_gather over [2] [4] ins(%x : memref<2x4xf32>) outs(%y : memref<8x4xf32>)
+        outer = [1] inner = [1] block = [8]
+    ```
+  }];
+  let arguments = (ins Exec_CollectiveKind:$kind, DenseI64ArrayAttr:$strides, DenseI64ArrayAttr:$sizes,
+      OptionalAttr<Exec_Combine>:$combine, Variadic<AnyMemRef>:$inputs, Variadic<AnyMemRef>:$outputs,
+      DenseI64ArrayAttr:$outer, DenseI64ArrayAttr:$inner, DenseI64ArrayAttr:$block,
+      OptionalAttr<DenseBoolArrayAttr>:$fromMajor, OptionalAttr<DenseI64ArrayAttr>:$sources);
+  let assemblyFormat = [{
+    $kind `over` $strides $sizes (`combine` `=` $combine^)? `ins` `(` $inputs `:` type($inputs) `)` `outs` `(` $outputs `:` type($outputs) `)`
+    `outer` `=` $outer `inner` `=` $inner `block` `=` $block (`from_major` `=` $fromMajor^)? (`sources` `=` $sources^)? attr-dict
+  }];
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// Members of a group.
+    int64_t getGroupSize();
+  }];
+}
+
+def Exec_DeviceIndexOp : Exec_Op<"device_index"> {
+  let summary = "writes this device's number in its group";
+  let description = [{
+    The group as in `exec.collective`.
+
+    ```mlir
+    exec.device_index [2] [4] to %i : memref<i64>
+    ```
+  }];
+  let arguments = (ins DenseI64ArrayAttr:$strides, DenseI64ArrayAttr:$sizes, AnyMemRef:$target);
+  let assemblyFormat = "$strides $sizes `to` $target attr-dict `:` type($target)";
   let hasVerifier = 1;
 }
 

@@ -2,7 +2,6 @@
 // on this machine are left out, with a message.
 #include "runtime/hal/Driver.h"
 #include "runtime/drivers/Builtin.h"
-#include "runtime/hal/Communicator.h"
 #include "test/runtime/support/TestProgram.h"
 
 #include <array>
@@ -239,23 +238,4 @@ TEST_CASE("cts: devices that do not exist") {
     CHECK(openDevice(driver->name(), -1).status().code() == StatusCode::notFound);
   }
   CHECK(openDevice("abacus", 0).status().code() == StatusCode::notFound);
-}
-
-TEST_CASE("cts: the group of one") {
-  auto self = createSelfCommunicator();
-  CHECK(self->rank() == 0);
-  CHECK(self->size() == 1);
-  std::vector<float> source = numbers(10), target(10);
-  auto check = [&](Status status) {
-    CHECK(status.ok());
-    CHECK(target == source);
-    std::fill(target.begin(), target.end(), 0.f);
-  };
-  check(self->allReduce(target.data(), source.data(), 10, DType::f32, ReduceKind::sum));
-  check(self->allGather(target.data(), source.data(), 10, DType::f32));
-  check(self->reduceScatter(target.data(), source.data(), 10, DType::f32, ReduceKind::max));
-  check(self->allToAll(target.data(), source.data(), 10, DType::f32));
-  CHECK(self->allReduce(source.data(), source.data(), 10, DType::f32, ReduceKind::min).ok());
-  CHECK(self->barrier().ok());
-  CHECK_FALSE(self->allReduce(target.data(), source.data(), -1, DType::f32, ReduceKind::sum).ok());
 }

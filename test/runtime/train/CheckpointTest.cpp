@@ -4,6 +4,7 @@
 #include "runtime/train/CheckpointManifest.h"
 #include "test/runtime/train/TestFiles.h"
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <csignal>
 #include <cstring>
@@ -158,6 +159,38 @@ TEST_CASE("checkpoint: a tensor in slices comes back in one piece") {
   CHECK(contains(refused([](StoredSlices &t) { t.slices[1].bytes = 8; }), "number of bytes"));
   CHECK(contains(refused([](StoredSlices &t) { t.slices[1].file = "../b"; }), "not the name"));
   CHECK(contains(refused([](StoredSlices &t) { t.type.shape = {1ll << 62, 4}; }), "absurdly"));
+}
+
+TEST_CASE("checkpoint: of a sharded tensor each distinct part is a slice") {
+  TempFolder folder;
+  Mesh mesh{{"data", 2}, {"tensor", 3}};
+  Array whole(TensorType{f32, {5, 7}}); // no axis divides it
+  for (size_t i = 0; i < 35; ++i)
+    whole.span<float>()[i] = float(i) * 1.5f;
+  Checkpoint checkpoint{.step = 3};
+  std::vector<std::pair<PartitionSpec, size_t>> cuts{
+      {P(), 1},
+      {P("data"), 2},
+      {P("data", "tensor"), 6},
+      {P(None, "tensor"), 3},
+      {P({"tensor", "data"}), 5} /* ⌈5/6⌉ = 1: the sixth is empty */};
+  for (const auto &[spec, parts] : cuts)
+    checkpoint.tensors.emplace_back(spec.toString(), Array::shardedFrom(whole, mesh, spec));
+  StatusOr<std::string> saved = saveCheckpoint(folder.file("c"), checkpoint, 0);
+  REQUIRE(saved.ok());
+  auto manifest = nlohmann::json::parse(readText(*saved + "/manifest.json"));
+  StatusOr<Checkpoint> loaded = loadCheckpoint(*saved);
+  REQUIRE(loaded.ok());
+  for (size_t i = 0; i < cuts.size(); ++i) {
+    INFO(cuts[i].first.toString());
+    CHECK(manifest["tensors"][i]["slices"].size() == cuts[i].second);
+    CHECK(manifest["tensors"][i]["shape"] == Shape{5, 7});
+    Array back = loaded->tensors[i].second;
+    CHECK(std::ranges::equal(back.span<float>(), whole.span<float>()));
+    // Under another mesh, too.
+    Array moved = Array::shardedFrom(back, Mesh{{"x", 4}}, P(None, "x")).whole();
+    CHECK(std::ranges::equal(moved.span<float>(), whole.span<float>()));
+  }
 }
 
 TEST_CASE("checkpoint: of a later format") {

@@ -69,13 +69,13 @@ TEST_CASE(
   constexpr uint64_t gib = uint64_t(1) << 30;
   DeviceMemory plan{.parameters = gib, .gradients = gib, .optimizer = 2 * gib, .activations = gib};
   std::string remark;
-  CHECK(checkMemory(plan, {.total = 8 * gib, .available = 5 * gib}, remark).ok());
+  CHECK(checkMemory(plan, 1, {.total = 8 * gib, .available = 5 * gib}, remark).ok());
   CHECK(remark.empty());
-  CHECK(checkMemory(plan, {.total = 8 * gib, .available = 3 * gib}, remark).ok());
+  CHECK(checkMemory(plan, 1, {.total = 8 * gib, .available = 3 * gib}, remark).ok());
   CHECK(contains(remark, "needs 5.0 GiB"));
   CHECK(contains(remark, "optimizer 2.0 GiB"));
   CHECK(contains(remark, "3.0 GiB are free now"));
-  Status status = checkMemory(plan, {.total = 4 * gib, .available = 4 * gib}, remark);
+  Status status = checkMemory(plan, 1, {.total = 4 * gib, .available = 4 * gib}, remark);
   CHECK(status.code() == StatusCode::resourceExhausted);
   CHECK(contains(status.message(), "4.0 GiB are all"));
   CHECK(contains(status.help(), "batch_size"));

@@ -47,6 +47,18 @@ TEST_CASE("weights: matrices are [out, in] in the file, values come back bit for
   CHECK(std::memcmp((*loaded)[1].second.data(), arrays[1].second.data(), 12) == 0);
 }
 
+TEST_CASE("weights: of sharded parameters the file is that of whole ones") {
+  TempFolder folder;
+  NamedArrays arrays = {{"kernel", numbered({2, 2})},
+                        {"norm.weight", numbered({3})},
+                        {"head.weight", numbered({2, 3})}};
+  REQUIRE(saveWeights(folder.file("whole"), kWeights, arrays).ok());
+  for (auto &[name, array] : arrays)
+    array = Array::shardedFrom(array, Mesh{{"x", 2}}, P("x"));
+  REQUIRE(saveWeights(folder.file("sharded"), kWeights, arrays).ok());
+  CHECK(readText(folder.file("whole")) == readText(folder.file("sharded")));
+}
+
 TEST_CASE("weights: one error lists all that does not fit") {
   TempFolder folder;
   Array bad = numbered({3});

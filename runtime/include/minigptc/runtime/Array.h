@@ -6,10 +6,18 @@
 //   Array a = Array::fromSpan<float>({2, 3}, values);
 //   std::span<const float> s = a.span<float>();
 //
+// On the devices of a mesh it is sharded: each device has a buffer with its part, which
+// may be all of it. The type is that of the whole tensor.
+//
+//   Array sharded = Array::shardedFrom(a, Mesh{{"data", 2}}, P("data"));
+//   sharded.shard(1);           // device 1's part, f32[1,3]
+//   sharded.whole();            // one array again
+//
 //===----------------------------------------------------------------------===//
 #ifndef MINIGPTC_RUNTIME_ARRAY_H
 #define MINIGPTC_RUNTIME_ARRAY_H
 
+#include "minigptc/runtime/Mesh.h"
 #include "minigptc/runtime/TensorType.h"
 #include "minigptc/runtime/Tree.h"
 
@@ -20,7 +28,15 @@
 
 namespace minigptc {
 
-/// A dense, row-major tensor in host memory, aligned to 64 bytes.
+/// The buffers of a sharded array, in the order of devices.
+struct ArrayShards {
+  Mesh mesh;
+  PartitionSpec spec;
+  TensorType local; ///< of each buffer; parts may fill less of it
+  std::vector<std::shared_ptr<std::byte[]>> buffers;
+};
+
+/// A dense, row-major tensor in host memory, aligned to 64 bytes; whole, or sharded.
 class Array {
 public:
   Array() = default;
@@ -33,31 +49,48 @@ public:
     return fromSpan<T>({}, std::span<const T>(&value, 1));
   }
 
-  bool valid() const { return storage_ != nullptr; }
+  bool valid() const { return storage_ || shards_; }
   const TensorType &type() const { return type_; }
   const Shape &shape() const { return type_.shape; }
   DType dtype() const { return type_.dtype; }
 
+  /// Null if no device has all of it: `whole` gives that. If all have it, device 0's, which
+  /// is to be read only.
   std::byte *data() { return storage_.get(); }
   const std::byte *data() const { return storage_.get(); }
   /// Elements as T, which must be the element type's C++ type (bf16, f16: uint16_t;
-  /// i1: uint8_t).
+  /// i1: uint8_t). None where `data` is null.
   template <typename T> std::span<T> span() {
-    return {reinterpret_cast<T *>(data()), size_t(type_.numElements())};
+    return {reinterpret_cast<T *>(data()), data() ? size_t(type_.numElements()) : 0};
   }
   template <typename T> std::span<const T> span() const {
-    return {reinterpret_cast<const T *>(data()), size_t(type_.numElements())};
+    return {reinterpret_cast<const T *>(data()), data() ? size_t(type_.numElements()) : 0};
   }
   /// The value of a one-element tensor of any type, as double; NaN for any other.
   double scalar() const;
   /// A copy with storage of its own.
   Array clone() const;
   /// Number of Arrays that share the storage.
-  long useCount() const { return storage_.use_count(); }
+  long useCount() const;
+
+  bool isSharded() const { return shards_ != nullptr; }
+  /// Null if it is whole.
+  const ArrayShards *shards() const { return shards_.get(); }
+  bool liesOn(const Mesh &mesh, const PartitionSpec &spec) const;
+  /// A device's buffer as an array that shares it.
+  Array shard(int64_t device) const;
+  std::byte *shardData(int64_t device) { return shards_->buffers[size_t(device)].get(); }
+  /// The tensor in one piece: this array, or a gathered copy. Invalid if memory is short.
+  Array whole() const;
+  /// Uninitialised buffers for the devices of a mesh.
+  static Array sharded(TensorType type, Mesh mesh, PartitionSpec spec);
+  /// A copy of the parts; where they are smaller than their buffers, zeros behind.
+  static Array shardedFrom(const Array &array, Mesh mesh, PartitionSpec spec);
 
 private:
   TensorType type_;
-  std::shared_ptr<std::byte[]> storage_;
+  std::shared_ptr<std::byte[]> storage_; ///< sharded: device 0's, if it holds everything
+  std::shared_ptr<const ArrayShards> shards_;
 };
 
 /// The DType of a C++ type.

@@ -5,7 +5,8 @@
 //
 //   Mesh mesh{{"data", 4}, {"tensor", 2}};
 //   PartitionSpec spec = P("data", None, "tensor");        // trailing dimensions: None
-//   ShardSlice part = shardOf({8, 6, 4}, spec, mesh, /*device=*/3);   // start [2,0,2], size [2,6,2]
+//   ShardSlice part = shardOf({8, 6, 4}, spec, mesh, /*device=*/3);   // start [2,0,2], size
+//   [2,6,2]
 //
 //===----------------------------------------------------------------------===//
 #ifndef MINIGPTC_RUNTIME_MESH_H
@@ -70,6 +71,8 @@ struct DimSpec {
 /// Which axes cut each dimension; dimensions behind the last are whole.
 struct PartitionSpec {
   std::vector<DimSpec> dims;
+  /// Without the whole dimensions at its end: equal for equal cuts of a tensor.
+  PartitionSpec trimmed() const;
   /// "P('data', None, ('x', 'y'))".
   std::string toString() const;
   bool operator==(const PartitionSpec &) const = default;

@@ -14,6 +14,7 @@
 #include <cstddef>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -23,16 +24,28 @@ namespace minigptc::runtime {
 
 struct SessionOptions {
   std::string driver = "host"; ///< see `hal` driver registry
-  int threads = 0;             ///< of one device; 0: all cores
+  /// Of one device; 0: all cores, or of many devices each its share of them.
+  int threads = 0;
+  /// Threads as devices; 0: as many as the program's mesh has, which it must be else.
+  int64_t devices = 0;
+  /// After each run: devices that should hold the same part of an output do.
+  bool checkReplicas = false;
 };
 
 /// One input or output of an entry function.
 struct ParameterInfo {
-  std::string name; ///< path in the tree
-  TensorType type;
+  std::string name;       ///< path in the tree
+  TensorType type;        ///< of the whole tensor
   int donatedTo = -1;     ///< input: number of the output that takes over its buffer
   int64_t indexBound = 0; ///< input: if positive, values lie in [0, indexBound)
   std::vector<IndexCheck> indexChecks = {}; ///< input: what holds besides
+  PartitionSpec spec = {};                  ///< how the program's mesh cuts it
+  /// Of a device's part; none: that is the whole tensor.
+  std::optional<Shape> partShape = std::nullopt;
+
+  int64_t bytesOnDevice() const {
+    return TensorType{type.dtype, partShape.value_or(type.shape)}.numBytes();
+  }
 };
 /// A tensor that takes memory: an input or output by its path, or "KERNEL f32[8,16]".
 struct MemoryShare {
@@ -42,7 +55,7 @@ struct MemoryShare {
 struct EntryInfo {
   std::string name;
   std::vector<ParameterInfo> inputs, outputs;
-  uint64_t frameBytes = 0;       ///< temporaries
+  uint64_t frameBytes = 0;            ///< temporaries
   std::vector<MemoryShare> peak = {}; ///< what exists when memory is fullest, largest first
 };
 
@@ -77,6 +90,7 @@ struct InstructionEvent {
   const InstructionInfo &what;                      ///< lives as long as the session
   int64_t startNanoseconds = 0, endNanoseconds = 0; ///< of the steady clock
   std::span<const ThreadSpan> threads;              ///< none for calls
+  int64_t device = 0;
 };
 
 /// A loaded program. Movable; one thread at a time may call `run`.
@@ -95,11 +109,13 @@ public:
   /// The program's JSON metadata.
   const std::string &metadata() const;
 
-  /// The device that it runs on: "2 threads of AMD EPYC …".
+  /// What it runs on: "2 threads of AMD EPYC …", "8 devices, each 1 thread of AMD EPYC …".
   const std::string &deviceName() const;
-  int threads() const;
-  /// FLOP/s of the device's matrix product on f32 matrices of 1024³, the best of 20 runs;
-  /// 0 if it cannot be measured.
+  int threads() const; ///< of one device
+  int64_t devices() const;
+  const Mesh &mesh() const; ///< no axes: a program for one device
+  /// FLOP/s of the devices' (all threads together) matrix product on f32 matrices of 1024³, the
+  /// best of 20 runs; 0 if it cannot be measured.
   double measureGemmPeak() const;
 
   /// Runs an entry function. `inputs` is matched by path and checked (missing,
@@ -107,6 +123,9 @@ public:
   /// overwritten if `inputs` holds their only reference, else copied first. An entry
   /// that donates nothing gives `cancelled` when the user interrupts the process;
   /// one that donates runs to its end, so that the state stays whole.
+  /// On a mesh, inputs are whole, and cut for the devices, or sharded: used in place if
+  /// they lie as the entry wants them. Outputs are sharded. A device that fails ends the
+  /// run of all.
   StatusOr<ArrayTree> run(std::string_view entry, ArrayTree inputs);
   /// Flat form: arrays in the order of `EntryInfo::inputs`.
   StatusOr<std::vector<Array>> run(std::string_view entry, std::vector<Array> inputs);
@@ -121,7 +140,7 @@ public:
 
   /// Calls `callback` after each instruction of the runs to come, for a call after those
   /// inside of it; empty: no more, and nothing is measured. An event holds during the
-  /// callback.
+  /// callback; callbacks of several devices come one at a time.
   void profile(std::function<void(const InstructionEvent &)> callback);
 
 private:

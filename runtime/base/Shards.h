@@ -1,0 +1,30 @@
+//===- Shards.h - the distinct parts of a sharded array ---------*- C++ -*-===//
+//
+//   for (const ShardPart &part : partsOf(array))          // each element once
+//     write(part.slice, packPart(array, part));
+//
+//===----------------------------------------------------------------------===//
+#ifndef MINIGPTC_RUNTIME_BASE_SHARDS_H
+#define MINIGPTC_RUNTIME_BASE_SHARDS_H
+
+#include "minigptc/runtime/Array.h"
+
+namespace minigptc::runtime {
+
+/// What a device holds of a sharded array.
+struct ShardPart {
+  int64_t device = 0;
+  ShardSlice slice;
+};
+
+/// The part of every device, or only of the first of those that hold the same. Empty
+/// parts are left out.
+std::vector<ShardPart> allParts(const Array &array);
+std::vector<ShardPart> partsOf(const Array &array);
+
+/// A part's elements, row-major, without what fills up the buffer.
+std::vector<std::byte> packPart(const Array &array, const ShardPart &part);
+
+} // namespace minigptc::runtime
+
+#endif // MINIGPTC_RUNTIME_BASE_SHARDS_H

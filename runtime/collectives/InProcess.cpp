@@ -1,0 +1,244 @@
+#include "runtime/collectives/InProcess.h"
+
+#include "runtime/base/Spin.h"
+#include "runtime/collectives/CollectiveWork.h"
+
+#include <algorithm>
+#include <chrono>
+#include <tuple>
+
+namespace minigptc::runtime {
+
+Communicator::~Communicator() = default;
+
+/// One device's end.
+class InProcessWorld::End final : public Communicator {
+public:
+  End(InProcessWorld &world, int64_t device) : world_(world), device_(device) {}
+  int64_t device() const override { return device_; }
+  void beat() override {
+    world_.states_[size_t(device_)].beats.fetch_add(1, std::memory_order_relaxed);
+  }
+  Status run(const CollectiveProblem &problem, std::span<void *const> inputs,
+             std::span<void *const> outputs, const CollectiveSite &site) override;
+
+private:
+  InProcessWorld &world_;
+  int64_t device_;
+  std::vector<const void *> inputs_; ///< of one operand, by rank
+  std::vector<void *> outputs_;
+};
+
+Status InProcessWorld::End::run(const CollectiveProblem &problem, std::span<void *const> inputs,
+                                std::span<void *const> outputs, const CollectiveSite &site) {
+  Meeting &meeting = world_.meetingOf(device_, problem.group);
+  int64_t rank = problem.group.rankOf(device_);
+  Visit &mine = meeting.visits[size_t(rank)]; // Nobody looks at it before we have come.
+  mine.problem = &problem;
+  mine.inputs.assign(inputs.begin(), inputs.end());
+  mine.outputs.assign(outputs.begin(), outputs.end());
+  mine.site = site;
+  MINIGPTC_RETURN_IF_ERROR(world_.meet(meeting, device_, rank, /*entering=*/true));
+  inputs_.resize(meeting.visits.size());
+  outputs_.resize(meeting.visits.size());
+  for (size_t operand = 0; operand < problem.operands.size(); ++operand) {
+    for (size_t r = 0; r < meeting.visits.size(); ++r) {
+      inputs_[r] = meeting.visits[r].inputs[operand];
+      outputs_[r] = meeting.visits[r].outputs[operand];
+    }
+    doShare(problem, operand, rank, inputs_, outputs_);
+  }
+  return world_.meet(meeting, device_, rank, /*entering=*/false);
+}
+
+InProcessWorld::InProcessWorld(int64_t devices, InProcessOptions options)
+    : options_(std::move(options)), states_(size_t(devices)) {
+  for (int64_t device = 0; device < devices; ++device)
+    ends_.push_back(std::make_unique<End>(*this, device));
+}
+
+InProcessWorld::~InProcessWorld() = default;
+
+void InProcessWorld::begin() {
+  std::lock_guard lock(mutex_);
+  failed_ = false;
+  failure_ = {};
+  for (DeviceState &state : states_)
+    state.state = State::running;
+  for (auto &[key, meeting] : meetings_) { // A failed run may have left some half done.
+    meeting->arrived = 0;
+    std::fill(meeting->here.begin(), meeting->here.end(), 0);
+  }
+}
+
+void InProcessWorld::finish(int64_t device, const Status &status) {
+  std::lock_guard lock(mutex_);
+  states_[size_t(device)].state = State::finished;
+  if (!status)
+    failNow(status);
+  else
+    failIfStuck();
+}
+
+void InProcessWorld::fail(Status status) {
+  std::lock_guard lock(mutex_);
+  failNow(std::move(status));
+}
+
+Status InProcessWorld::failure() {
+  std::lock_guard lock(mutex_);
+  return failure_;
+}
+
+InProcessWorld::Meeting &InProcessWorld::meetingOf(int64_t device, const DeviceGroup &group) {
+  std::lock_guard lock(mutex_);
+  int64_t first = group.memberOf(device, 0);
+  std::unique_ptr<Meeting> &meeting = meetings_[{group.strides, group.sizes, first}];
+  if (!meeting) {
+    meeting = std::make_unique<Meeting>();
+    for (int64_t rank = 0; rank < group.size(); ++rank)
+      meeting->members.push_back(group.memberOf(device, rank));
+    meeting->visits.resize(meeting->members.size());
+    meeting->here.resize(meeting->members.size());
+  }
+  return *meeting;
+}
+
+Status InProcessWorld::meet(Meeting &meeting, int64_t device, int64_t rank, bool entering) {
+  std::unique_lock lock(mutex_);
+  DeviceState &state = states_[size_t(device)];
+  if (failed_)
+    return failure_;
+  meeting.here[size_t(rank)] = 1;
+  if (++meeting.arrived < meeting.members.size()) {
+    state.state = State::waiting;
+    state.meeting = &meeting;
+    state.rank = rank;
+    failIfStuck();
+    return await(lock, meeting, meeting.generation);
+  }
+  Status agreed = entering ? checkAgreement(meeting) : Status();
+  if (!agreed) {
+    failNow(agreed);
+    return agreed;
+  }
+  meeting.arrived = 0;
+  std::fill(meeting.here.begin(), meeting.here.end(), 0);
+  for (int64_t member : meeting.members)
+    states_[size_t(member)].state = State::running;
+  ++meeting.generation;
+  lock.unlock();
+  meeting.changed.notify_all();
+  return {};
+}
+
+/// Until the meeting's generation is no longer `seen`. The lock is held on entry.
+Status InProcessWorld::await(std::unique_lock<std::mutex> &lock, Meeting &meeting, uint64_t seen) {
+  using Clock = std::chrono::steady_clock;
+  auto over = [&] { return meeting.generation != seen || failed_; };
+  if (options_.spinMicroseconds > 0) {
+    lock.unlock();
+    spinUntil(options_.spinMicroseconds, over);
+    lock.lock();
+  }
+  auto beats = [&] {
+    uint64_t sum = 0;
+    for (size_t r = 0; r < meeting.members.size(); ++r)
+      if (!meeting.here[r])
+        sum += states_[size_t(meeting.members[r])].beats.load(std::memory_order_relaxed);
+    return sum;
+  };
+  auto limit = std::chrono::duration_cast<Clock::duration>(
+      std::chrono::duration<double>(options_.timeoutSeconds));
+  uint64_t heard = beats();
+  Clock::time_point lastSign = Clock::now();
+  while (!over()) {
+    meeting.changed.wait_for(lock, std::min<Clock::duration>(limit, std::chrono::seconds(1)));
+    if (over())
+      break;
+    if (uint64_t now = beats(); now != heard) {
+      heard = now;
+      lastSign = Clock::now();
+    } else if (Clock::now() - lastSign >= limit) {
+      failNow(missing(meeting, "gives no sign of life and does not come"));
+    }
+  }
+  // Who came after all is not to be told of somebody else's failure in between.
+  return meeting.generation != seen ? Status() : failure_;
+}
+
+void InProcessWorld::failNow(Status status) {
+  if (failed_)
+    return;
+  failure_ = std::move(status);
+  failed_ = true;
+  for (auto &[key, meeting] : meetings_)
+    meeting->changed.notify_all();
+}
+
+/// Nobody runs, and somebody waits: what is waited for cannot come.
+void InProcessWorld::failIfStuck() {
+  const DeviceState *waiting = nullptr;
+  for (const DeviceState &state : states_) {
+    if (state.state == State::running)
+      return;
+    if (state.state == State::waiting && !waiting)
+      waiting = &state;
+  }
+  if (waiting && !failed_)
+    failNow(missing(*waiting->meeting, "cannot come any more"));
+}
+
+Status InProcessWorld::checkAgreement(const Meeting &meeting) {
+  const Visit &first = meeting.visits.front();
+  for (size_t r = 1; r < meeting.visits.size(); ++r) {
+    const Visit &other = meeting.visits[r];
+    if (other.site.instruction == first.site.instruction && *other.problem == *first.problem)
+      continue;
+    return Status(StatusCode::internal, "device " + std::to_string(meeting.members.front()) +
+                                            " is in " + describeVisit(first) + ", but device " +
+                                            std::to_string(meeting.members[r]) + " in " +
+                                            describeVisit(other));
+  }
+  return {};
+}
+
+std::string InProcessWorld::describeVisit(const Visit &visit) const {
+  std::string place = options_.placeOf ? options_.placeOf(visit.site.location) : "";
+  return visit.problem->describe() + (place.empty() ? "" : " at " + place);
+}
+
+/// "device 3", "devices 0, 1, 2"; of many, some.
+static std::string listed(const std::vector<int64_t> &devices) {
+  constexpr size_t kShown = 16;
+  std::string text = devices.size() == 1 ? "device " : "devices ";
+  for (size_t i = 0; i < std::min(devices.size(), kShown); ++i)
+    text += (i ? ", " : "") + std::to_string(devices[i]);
+  return devices.size() > kShown ? text + " and others" : text;
+}
+
+/// "device 2 does not come to all_reduce … at FILE:LINE, where devices 0, 1 wait: it …".
+Status InProcessWorld::missing(const Meeting &meeting, const std::string &why) {
+  std::vector<int64_t> waiting, absent;
+  std::string doing;
+  const Visit *visit = nullptr;
+  for (size_t r = 0; r < meeting.members.size(); ++r) {
+    int64_t member = meeting.members[r];
+    (meeting.here[r] ? waiting : absent).push_back(member);
+    if (meeting.here[r]) {
+      visit = &meeting.visits[r];
+      continue;
+    }
+    const DeviceState &state = states_[size_t(member)];
+    if (state.state == State::finished)
+      doing += "; device " + std::to_string(member) + " has ended";
+    else if (state.state == State::waiting)
+      doing += "; device " + std::to_string(member) + " is in " +
+               describeVisit(state.meeting->visits[size_t(state.rank)]);
+  }
+  return Status(StatusCode::internal, listed(absent) + " " + why + " to " + describeVisit(*visit) +
+                                          ", where " + listed(waiting) +
+                                          (waiting.size() == 1 ? " waits" : " wait") + doing);
+}
+
+} // namespace minigptc::runtime

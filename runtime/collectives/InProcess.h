@@ -1,0 +1,115 @@
+//===- InProcess.h - collectives between threads of one process -*- C++ -*-===//
+//
+// Each device is a thread with memory that the others can read. A collective is a
+// meeting: who comes says where its buffers are; when all are there each does its share
+// of the work; when all have done it they leave. Waits spin for some microseconds where
+// there are cores enough, then sleep.
+//
+//   InProcessWorld world(8, {.placeOf = [&](uint32_t l) { return program.placeOf(l); }});
+//   world.begin();
+//   // in thread d, for each d:
+//   Status status = world.end(d).run(problem, inputs, outputs, site);
+//   world.finish(d, status);
+//   // after all threads:
+//   world.failure();                         // the first one, or success
+//
+// Nothing waits for ever. A meeting to which nobody can come any more, since the others
+// have ended or wait elsewhere, is a failure at once; so is one whose members disagree on
+// what they do. A member that neither comes nor shows any sign of life for the time limit
+// is reported too. Messages say who is missing, and from which line.
+//
+// After a failure others may still read and write a device's buffers until all threads
+// have called `finish`.
+//
+//===----------------------------------------------------------------------===//
+#ifndef MINIGPTC_RUNTIME_COLLECTIVES_INPROCESS_H
+#define MINIGPTC_RUNTIME_COLLECTIVES_INPROCESS_H
+
+#include "runtime/hal/Communicator.h"
+
+#include <atomic>
+#include <condition_variable>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+namespace minigptc::runtime {
+
+struct InProcessOptions {
+  int spinMicroseconds = 0;
+  /// Of a member without a sign of life (`Communicator::beat`).
+  double timeoutSeconds = 300;
+  /// FILE:LINE of a site's location; may be empty.
+  std::function<std::string(uint32_t)> placeOf = {};
+};
+
+class InProcessWorld {
+public:
+  InProcessWorld(int64_t devices, InProcessOptions options);
+  ~InProcessWorld();
+
+  Communicator &end(int64_t device) { return *ends_[size_t(device)]; }
+  int64_t devices() const { return int64_t(ends_.size()); }
+
+  /// Before a run, while no device's thread is inside: forgets the last one.
+  void begin();
+  /// This device's run is over. A failure ends the others' collectives.
+  void finish(int64_t device, const Status &status);
+  /// Ends all collectives of this run, the present ones included.
+  void fail(Status status);
+  /// The first failure of the run.
+  Status failure();
+
+private:
+  class End;
+  /// What a member brought to a meeting.
+  struct Visit {
+    const CollectiveProblem *problem = nullptr;
+    std::vector<const void *> inputs;
+    std::vector<void *> outputs;
+    CollectiveSite site;
+  };
+  /// The devices of one group, and their present meeting.
+  struct Meeting {
+    std::vector<int64_t> members; ///< devices, by rank
+    std::vector<Visit> visits;    ///< by rank
+    std::vector<char> here;       ///< by rank: has come, or (when leaving) is done
+    size_t arrived = 0;
+    std::atomic<uint64_t> generation{0}; ///< changes when the last one has come
+    std::condition_variable changed;
+  };
+  enum class State : uint8_t { running, waiting, finished };
+  struct DeviceState {
+    State state = State::finished;
+    Meeting *meeting = nullptr; ///< waiting
+    int64_t rank = 0;
+    std::atomic<uint64_t> beats{0};
+  };
+
+  Meeting &meetingOf(int64_t device, const DeviceGroup &group);
+  Status meet(Meeting &meeting, int64_t device, int64_t rank, bool entering);
+  Status await(std::unique_lock<std::mutex> &lock, Meeting &meeting, uint64_t seen);
+  // With the mutex held:
+  Status checkAgreement(const Meeting &meeting);
+  void failNow(Status status);
+  void failIfStuck();
+  Status missing(const Meeting &meeting, const std::string &why);
+  std::string describeVisit(const Visit &visit) const;
+
+  InProcessOptions options_;
+  std::vector<std::unique_ptr<Communicator>> ends_;
+  std::mutex mutex_;
+  std::vector<DeviceState> states_;
+  /// By strides, sizes and the device of rank 0.
+  std::map<std::tuple<std::vector<int64_t>, std::vector<int64_t>, int64_t>,
+           std::unique_ptr<Meeting>>
+      meetings_;
+  std::atomic<bool> failed_{false};
+  Status failure_;
+};
+
+} // namespace minigptc::runtime
+
+#endif // MINIGPTC_RUNTIME_COLLECTIVES_INPROCESS_H

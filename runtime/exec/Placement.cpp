@@ -1,0 +1,120 @@
+#include "runtime/exec/Placement.h"
+
+#include "runtime/base/Log.h"
+#include "runtime/base/Shards.h"
+
+#include <algorithm>
+#include <map>
+
+namespace minigptc::runtime {
+namespace {
+
+Status outOfMemory(const std::string &name) {
+  return Status(StatusCode::resourceExhausted, "not enough memory for " + quote(name));
+}
+
+bool isCut(const ParameterInfo &info) {
+  return info.partShape && *info.partShape != info.type.shape;
+}
+
+std::byte *bufferOf(Array &array, int64_t device) {
+  return array.isSharded() ? array.shardData(device) : array.data();
+}
+
+/// The array as the devices read it; invalid if memory is short.
+Array placed(const Array &array, const ParameterInfo &info, const Mesh &mesh) {
+  if (mesh.numDevices() == 1)
+    return array.whole();
+  if (array.liesOn(mesh, info.spec))
+    return array;
+  // All can read what is whole.
+  if (!array.isSharded() && !isCut(info) && info.spec == PartitionSpec())
+    return array;
+  return Array::shardedFrom(array, mesh, info.spec);
+}
+
+} // namespace
+
+StatusOr<Placement> Placement::create(const EntryInfo &entry, const Mesh &mesh,
+                                      std::vector<Array> &inputs) {
+  Placement placement(entry);
+  placement.outputs_.resize(entry.outputs.size());
+  MINIGPTC_RETURN_IF_ERROR(placement.placeInputs(mesh, inputs));
+  MINIGPTC_RETURN_IF_ERROR(placement.makeOutputs(mesh));
+  return placement;
+}
+
+Status Placement::placeInputs(const Mesh &mesh, std::vector<Array> &inputs) {
+  bool many = mesh.numDevices() > 1;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const ParameterInfo &info = entry_->inputs[i];
+    Array array;
+    if (info.donatedTo < 0) {
+      array = placed(inputs[i], info, mesh);
+    } else if (many ? inputs[i].liesOn(mesh, info.spec) : !inputs[i].isSharded()) {
+      array = inputs[i].useCount() == 1 ? inputs[i] : inputs[i].clone();
+    } else {
+      array = many ? Array::shardedFrom(inputs[i], mesh, info.spec) : inputs[i].whole();
+    }
+    if (!array.valid())
+      return outOfMemory(info.name);
+    if (info.donatedTo >= 0) // What the block reads is what it overwrites.
+      outputs_[size_t(info.donatedTo)] = inputs[i] = array;
+    inputs_.push_back(std::move(array));
+  }
+  return {};
+}
+
+Status Placement::makeOutputs(const Mesh &mesh) {
+  for (size_t i = 0; i < outputs_.size(); ++i) {
+    const ParameterInfo &info = entry_->outputs[i];
+    if (!outputs_[i].valid())
+      outputs_[i] = mesh.numDevices() > 1 ? Array::sharded(info.type, mesh, info.spec)
+                                          : Array::uninitialized(info.type);
+    if (!outputs_[i].valid())
+      return outOfMemory(info.name);
+  }
+  return {};
+}
+
+std::vector<void *> Placement::arguments(int64_t device) {
+  std::vector<void *> arguments;
+  for (std::vector<Array> *arrays : {&inputs_, &outputs_})
+    for (Array &array : *arrays)
+      arguments.push_back(bufferOf(array, device));
+  return arguments;
+}
+
+std::vector<std::span<std::byte>> Placement::donated(int64_t device) {
+  std::vector<std::span<std::byte>> spans;
+  for (size_t i = 0; i < inputs_.size(); ++i)
+    if (const ParameterInfo &info = entry_->inputs[i]; info.donatedTo >= 0)
+      spans.emplace_back(bufferOf(inputs_[i], device), size_t(info.bytesOnDevice()));
+  return spans;
+}
+
+static Status checkReplicas(const std::string &name, const Array &array) {
+  std::map<Shape, std::pair<int64_t, std::vector<std::byte>>> first; // by the part's start
+  for (const ShardPart &part : allParts(array)) {
+    std::vector<std::byte> bytes = packPart(array, part);
+    auto [found, isNew] = first.try_emplace(part.slice.start, part.device, bytes);
+    const auto &[other, expected] = found->second;
+    if (isNew || bytes == expected)
+      continue;
+    auto differs = std::ranges::mismatch(bytes, expected).in1 - bytes.begin();
+    return Status(StatusCode::internal,
+                  "output " + quote(name) + " is not the same on devices " + std::to_string(other) +
+                      " and " + std::to_string(part.device) + ", first at element " +
+                      std::to_string(differs / sizeOf(array.dtype())) + " of their part");
+  }
+  return {};
+}
+
+Status checkReplicas(const EntryInfo &entry, std::span<const Array> outputs) {
+  for (size_t i = 0; i < outputs.size(); ++i)
+    if (outputs[i].isSharded())
+      MINIGPTC_RETURN_IF_ERROR(checkReplicas(entry.outputs[i].name, outputs[i]));
+  return {};
+}
+
+} // namespace minigptc::runtime

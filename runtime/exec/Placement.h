@@ -1,0 +1,51 @@
+//===- Placement.h - an entry's arrays on the devices -----------*- C++ -*-===//
+//
+// Inputs come whole or sharded; each device gets a buffer that holds its part. Donated
+// ones become outputs; the others are used in place where they lie right.
+//
+//   StatusOr<Placement> placement = Placement::create(entry, mesh, inputs);
+//   stepper.run(entry, placement->arguments(device), ...);
+//   return placement->takeOutputs();
+//
+//===----------------------------------------------------------------------===//
+#ifndef MINIGPTC_RUNTIME_EXEC_PLACEMENT_H
+#define MINIGPTC_RUNTIME_EXEC_PLACEMENT_H
+
+#include "minigptc/runtime/Session.h"
+
+#include <span>
+#include <vector>
+
+namespace minigptc::runtime {
+
+/// Keeps the arrays of one run.
+class Placement {
+public:
+  /// Donated inputs that have one owner lose their buffers to outputs, others a copy's;
+  /// `inputs` then hold what the step overwrites. resourceExhausted names what is too large.
+  static StatusOr<Placement> create(const EntryInfo &entry, const Mesh &mesh,
+                                    std::vector<Array> &inputs);
+
+  /// Inputs, then outputs, on one device.
+  std::vector<void *> arguments(int64_t device);
+  /// The donated inputs' memory on one device.
+  std::vector<std::span<std::byte>> donated(int64_t device);
+  const std::vector<Array> &outputs() const { return outputs_; }
+  std::vector<Array> takeOutputs() { return std::move(outputs_); }
+
+private:
+  explicit Placement(const EntryInfo &entry) : entry_(&entry) {}
+  Status placeInputs(const Mesh &mesh, std::vector<Array> &inputs);
+  Status makeOutputs(const Mesh &mesh);
+
+  const EntryInfo *entry_;
+  std::vector<Array> inputs_, outputs_;
+};
+
+/// internal: the first output of which two devices hold different bytes where they should
+/// hold the same.
+Status checkReplicas(const EntryInfo &entry, std::span<const Array> outputs);
+
+} // namespace minigptc::runtime
+
+#endif // MINIGPTC_RUNTIME_EXEC_PLACEMENT_H

@@ -1,0 +1,380 @@
+// What every communicator must do: kinds x types x sizes x groups, under random delays, and
+// an end with a reason whatever goes wrong.
+#include "runtime/base/Scalar.h"
+#include "runtime/collectives/InProcess.h"
+
+#include <catch2/catch.hpp>
+#include <chrono>
+#include <cstring>
+#include <functional>
+#include <random>
+#include <thread>
+
+using namespace minigptc;
+using namespace minigptc::runtime;
+using Catch::Matchers::Contains;
+
+namespace {
+
+using DeviceBody = std::function<Status(Communicator &)>;
+
+/// Runs `body` on each device's thread; the world's failure.
+Status onDevices(InProcessWorld &world, const DeviceBody &body) {
+  world.begin();
+  std::vector<std::thread> threads;
+  for (int64_t d = 0; d < world.devices(); ++d)
+    threads.emplace_back([&, d] { world.finish(d, body(world.end(d))); });
+  for (std::thread &thread : threads)
+    thread.join();
+  return world.failure();
+}
+
+/// A tensor of any type from small numbers, which every type holds exactly.
+std::vector<std::byte> bytesOf(DType dtype, const std::vector<double> &values) {
+  std::vector<std::byte> bytes(values.size() * size_t(sizeOf(dtype)));
+  for (size_t i = 0; i < values.size(); ++i) {
+    std::byte *at = bytes.data() + i * size_t(sizeOf(dtype));
+    float narrow = float(values[i]);
+    int64_t integer = int64_t(values[i]);
+    uint16_t half = dtype == DType::bf16 ? floatToBf16(narrow) : floatToF16(narrow);
+    switch (dtype) {
+    case DType::f64: std::memcpy(at, &values[i], 8); break;
+    case DType::f32: std::memcpy(at, &narrow, 4); break;
+    case DType::bf16:
+    case DType::f16: std::memcpy(at, &half, 2); break;
+    default: std::memcpy(at, &integer, size_t(sizeOf(dtype))); // little-endian
+    }
+  }
+  return bytes;
+}
+
+/// Member `rank`'s element `i` of operand `operand`.
+double element(int64_t rank, size_t operand, int64_t i, bool logical) {
+  int64_t value = (rank * 7 + int64_t(operand) * 3 + i * 5 + i / 11) % 13;
+  return double(logical ? value % 5 == 0 : value % 3);
+}
+
+double combined(ReduceKind kind, const std::vector<double> &values) {
+  double total = values.front();
+  for (size_t i = 1; i < values.size(); ++i)
+    switch (kind) {
+    case ReduceKind::sum: total += values[i]; break;
+    case ReduceKind::prod: total *= values[i]; break;
+    case ReduceKind::max:
+    case ReduceKind::any: total = std::max(total, values[i]); break;
+    case ReduceKind::min:
+    case ReduceKind::all: total = std::min(total, values[i]); break;
+    }
+  return total;
+}
+
+/// Where element e of part r lies in a tensor of n parts.
+int64_t placeOf(const CollectiveOperand &o, int64_t n, int64_t r, int64_t e, bool major) {
+  int64_t outer = e / (o.inner * o.block), inner = e / o.block % o.inner, block = e % o.block;
+  return major ? ((outer * n + r) * o.inner + inner) * o.block + block
+               : ((outer * o.inner + inner) * n + r) * o.block + block;
+}
+
+/// What member `rank` must get.
+std::vector<double> expected(const CollectiveProblem &p, size_t operand, int64_t rank) {
+  const CollectiveOperand &o = p.operands[operand];
+  int64_t n = p.group.size(), part = o.partElements();
+  bool logical = o.dtype == DType::i1;
+  std::vector<double> result(size_t(p.outputBytes(operand)) / size_t(sizeOf(o.dtype)));
+  auto reduce = [&](int64_t at) {
+    std::vector<double> values;
+    for (int64_t q = 0; q < n; ++q)
+      values.push_back(element(q, operand, at, logical));
+    return combined(p.combine, values);
+  };
+  for (int64_t e = 0; e < part; ++e)
+    switch (p.kind) {
+    case CollectiveKind::allGather:
+      for (int64_t q = 0; q < n; ++q)
+        result[size_t(placeOf(o, n, q, e, true))] = element(q, operand, e, logical);
+      break;
+    case CollectiveKind::reduceScatter:
+      result[size_t(e)] = reduce(placeOf(o, n, rank, e, true));
+      break;
+    case CollectiveKind::allReduce: result[size_t(e)] = reduce(e); break;
+    case CollectiveKind::allToAll:
+      for (int64_t q = 0; q < n; ++q)
+        result[size_t(placeOf(o, n, q, e, !o.fromMajor))] =
+            element(q, operand, placeOf(o, n, rank, e, o.fromMajor), logical);
+      break;
+    case CollectiveKind::permute:
+      result[size_t(e)] =
+          p.sources[size_t(rank)] < 0 ? 0 : element(p.sources[size_t(rank)], operand, e, logical);
+      break;
+    }
+  return result;
+}
+
+/// One device's operands of a problem, and the call. All-reduces of odd operands are in place.
+struct Call {
+  std::vector<std::vector<std::byte>> inputs, outputs;
+  std::vector<void *> inputPointers, outputPointers;
+
+  Call(const CollectiveProblem &p, int64_t rank) {
+    for (size_t i = 0; i < p.operands.size(); ++i) {
+      DType dtype = p.operands[i].dtype;
+      std::vector<double> values(size_t(p.inputBytes(i)) / size_t(sizeOf(dtype)));
+      for (size_t e = 0; e < values.size(); ++e)
+        values[e] = element(rank, i, int64_t(e), dtype == DType::i1);
+      inputs.push_back(bytesOf(dtype, values));
+      outputs.emplace_back(p.outputBytes(i), std::byte(0xee));
+    }
+    for (size_t i = 0; i < p.operands.size(); ++i) {
+      bool inPlace = p.kind == CollectiveKind::allReduce && i % 2 == 1;
+      inputPointers.push_back(inputs[i].data());
+      outputPointers.push_back(inPlace ? inputs[i].data() : outputs[i].data());
+    }
+  }
+  bool isRight(const CollectiveProblem &p, int64_t rank) const {
+    for (size_t i = 0; i < p.operands.size(); ++i) {
+      std::vector<std::byte> wanted = bytesOf(p.operands[i].dtype, expected(p, i, rank));
+      if (!wanted.empty() && std::memcmp(outputPointers[i], wanted.data(), wanted.size()) != 0)
+        return false;
+    }
+    return true;
+  }
+};
+
+/// Two operands of a size, and an empty one.
+std::vector<CollectiveOperand> operandsOf(CollectiveKind kind, DType dtype, int64_t size) {
+  bool exchanges = kind == CollectiveKind::allToAll;
+  bool plain = kind == CollectiveKind::allReduce || kind == CollectiveKind::permute;
+  return {{dtype, plain ? 1 : 2, exchanges ? 3 : 1, size, true},
+          {dtype, 1, exchanges ? 2 : 1, size, false},
+          {dtype, 1, 1, 0, false}};
+}
+
+std::vector<ReduceKind> combinesOf(CollectiveKind kind, DType dtype) {
+  using enum ReduceKind;
+  if (kind != CollectiveKind::allReduce && kind != CollectiveKind::reduceScatter)
+    return {sum};
+  return dtype == DType::i1 ? std::vector{any, all} : std::vector{sum, max, min, prod};
+}
+
+struct Shape2 {
+  int64_t devices;
+  std::vector<DeviceGroup> groups;
+};
+
+std::vector<Shape2> shapes() {
+  return {{1, {{{}, {}}, {{1}, {1}}}},
+          {3, {{{1}, {3}}}},
+          {6, {{{2, 1}, {3, 2}}, {{1, 2}, {2, 3}}, {{1}, {2}}, {{2}, {3}}}},
+          {8, {{{1}, {4}}, {{4}, {2}}, {{2}, {2}}}}};
+}
+
+/// All cases of a mesh, one after the other, with delays before each call.
+std::vector<CollectiveProblem> problemsOf(const DeviceGroup &group) {
+  constexpr DType types[] = {DType::f64, DType::f32, DType::bf16, DType::f16, DType::i64,
+                             DType::i32, DType::i8,  DType::i1,   DType::u64, DType::u32};
+  std::vector<CollectiveProblem> problems;
+  for (auto kind : {CollectiveKind::allGather, CollectiveKind::reduceScatter,
+                    CollectiveKind::allReduce, CollectiveKind::allToAll, CollectiveKind::permute})
+    for (DType dtype : types)
+      for (ReduceKind combine : combinesOf(kind, dtype))
+        for (int64_t size : {0, 1, 7, 1500}) {
+          CollectiveProblem p{kind, combine, group, operandsOf(kind, dtype, size), {}};
+          for (int64_t r = 0; kind == CollectiveKind::permute && r < group.size(); ++r)
+            p.sources.push_back(r == 0 ? -1 : r - 1);
+          problems.push_back(std::move(p));
+        }
+  return problems;
+}
+
+} // namespace
+
+TEST_CASE("cts: groups of a mesh") {
+  DeviceGroup rows{{2}, {4}};
+  CHECK(rows.size() == 4);
+  CHECK(rows.rankOf(5) == 2);
+  CHECK(rows.memberOf(5, 0) == 1);
+  CHECK(rows.memberOf(5, 3) == 7);
+  DeviceGroup swapped{{1, 2}, {2, 3}}; // the minor axis of a (3, 2) mesh counts more
+  CHECK(swapped.rankOf(4) == 2);
+  CHECK(swapped.memberOf(0, 2) == 4);
+  CHECK(swapped.memberOf(4, 5) == 5);
+}
+
+TEST_CASE("cts: collectives of all kinds, types, sizes and groups") {
+  for (const Shape2 &shape : shapes()) {
+    InProcessWorld world(shape.devices, {});
+    for (const DeviceGroup &group : shape.groups) {
+      std::vector<CollectiveProblem> problems = problemsOf(group);
+      std::vector<int64_t> wrong(size_t(shape.devices), -1);
+      Status status = onDevices(world, [&](Communicator &end) {
+        std::minstd_rand random(unsigned(end.device() + 1));
+        for (size_t k = 0; k < problems.size(); ++k) {
+          const CollectiveProblem &p = problems[k];
+          int64_t rank = p.group.rankOf(end.device());
+          Call call(p, rank);
+          if (random() % 8 == 0)
+            std::this_thread::sleep_for(std::chrono::microseconds(random() % 300));
+          MINIGPTC_RETURN_IF_ERROR(end.run(p, call.inputPointers, call.outputPointers, {&p}));
+          if (!call.isRight(p, rank) && wrong[size_t(end.device())] < 0)
+            wrong[size_t(end.device())] = int64_t(k);
+        }
+        return Status();
+      });
+      INFO(status.message());
+      REQUIRE(status.ok());
+      for (int64_t d = 0; d < shape.devices; ++d) {
+        INFO("device " << d << " of " << shape.devices);
+        if (int64_t k = wrong[size_t(d)]; k >= 0)
+          FAIL(problems[size_t(k)].describe());
+      }
+    }
+  }
+}
+
+TEST_CASE("cts: a large all-reduce gives all devices the bits of a sum in order") {
+  constexpr int64_t devices = 5, count = 100'003;
+  InProcessWorld world(devices, {});
+  CollectiveProblem p{CollectiveKind::allReduce,
+                      ReduceKind::sum,
+                      {{1}, {devices}},
+                      {{DType::f32, 1, 1, count, false}},
+                      {}};
+  std::vector<std::vector<float>> values(devices, std::vector<float>(count));
+  std::mt19937 random(1);
+  for (auto &list : values)
+    for (float &x : list)
+      x = float(random()) * 1e-3f - 1e6f;
+  std::vector<float> sum = values[0];
+  for (int64_t d = 1; d < devices; ++d)
+    for (int64_t i = 0; i < count; ++i)
+      sum[size_t(i)] += values[size_t(d)][size_t(i)];
+  Status status = onDevices(world, [&](Communicator &end) {
+    std::vector<void *> buffer{values[size_t(end.device())].data()};
+    return end.run(p, buffer, buffer, {&p});
+  });
+  REQUIRE(status.ok());
+  for (const auto &list : values)
+    CHECK(list == sum);
+}
+
+TEST_CASE("cts: groups at the same time") {
+  InProcessWorld world(8, {.spinMicroseconds = 20});
+  CollectiveProblem rows{
+      CollectiveKind::allReduce, ReduceKind::sum, {{1}, {4}}, {{DType::i64, 1, 1, 3, false}}, {}};
+  CollectiveProblem columns = rows;
+  columns.group = {{4}, {2}};
+  std::vector<int64_t> results(8);
+  Status status = onDevices(world, [&](Communicator &end) {
+    std::vector<int64_t> data(3, int64_t(1) << end.device());
+    std::vector<void *> buffer{data.data()};
+    for (int round = 0; round < 50; ++round) {
+      data.assign(3, int64_t(1) << end.device());
+      MINIGPTC_RETURN_IF_ERROR(end.run(rows, buffer, buffer, {&rows}));
+      MINIGPTC_RETURN_IF_ERROR(end.run(columns, buffer, buffer, {&columns}));
+      if (data != std::vector<int64_t>(3, 255))
+        return Status(StatusCode::internal, "wrong in round " + std::to_string(round));
+    }
+    return Status();
+  });
+  INFO(status.message());
+  CHECK(status.ok());
+}
+
+namespace {
+
+CollectiveProblem sumOf(int64_t count, DeviceGroup group) {
+  return {CollectiveKind::allReduce,
+          ReduceKind::sum,
+          std::move(group),
+          {{DType::f32, 1, 1, count, false}},
+          {}};
+}
+
+InProcessOptions withPlaces(double timeout = 300) {
+  return {.timeoutSeconds = timeout,
+          .placeOf = [](uint32_t line) { return "model.cpp:" + std::to_string(line); }};
+}
+
+Status reduceOnce(Communicator &end, const CollectiveProblem &p, uint32_t line,
+                  const void *instruction) {
+  std::vector<float> data(size_t(p.operands[0].block), 1);
+  std::vector<void *> buffer{data.data()};
+  return end.run(p, buffer, buffer, {instruction, line});
+}
+
+} // namespace
+
+TEST_CASE("cts: a device that fails ends all others, with its reason") {
+  InProcessWorld world(4, withPlaces());
+  CollectiveProblem p = sumOf(8, {{1}, {4}});
+  std::atomic<int> ended = 0;
+  Status status = onDevices(world, [&](Communicator &end) {
+    MINIGPTC_RETURN_IF_ERROR(reduceOnce(end, p, 1, &p));
+    if (end.device() == 2)
+      return Status(StatusCode::resourceExhausted, "no memory on device 2");
+    Status own = reduceOnce(end, p, 2, &p);
+    ended += !own.ok();
+    return own;
+  });
+  CHECK(status.code() == StatusCode::resourceExhausted);
+  CHECK(status.message() == "no memory on device 2");
+  CHECK(ended == 3);
+  // The world can be used again.
+  CHECK(onDevices(world, [&](Communicator &end) { return reduceOnce(end, p, 3, &p); }).ok());
+}
+
+TEST_CASE("cts: who cannot come any more is named at once") {
+  InProcessWorld world(4, withPlaces());
+  CollectiveProblem p = sumOf(8, {{1}, {4}});
+  Status status = onDevices(world, [&](Communicator &end) {
+    return end.device() == 3 ? Status() : reduceOnce(end, p, 12, &p);
+  });
+  CHECK(status.code() == StatusCode::internal);
+  CHECK(status.message() == "device 3 cannot come any more to all_reduce sum f32[8] over 4 devices "
+                            "at model.cpp:12, where devices 0, 1, 2 wait; device 3 has ended");
+}
+
+TEST_CASE("cts: devices that wait for each other in different groups end") {
+  InProcessWorld world(4, withPlaces());
+  CollectiveProblem rows = sumOf(8, {{1}, {2}}), columns = sumOf(8, {{2}, {2}});
+  Status status = onDevices(world, [&](Communicator &end) {
+    bool first = end.device() == 0 || end.device() == 3;
+    return reduceOnce(end, first ? rows : columns, first ? 5 : 6, &world);
+  });
+  CHECK(status.code() == StatusCode::internal);
+  CHECK_THAT(status.message(), Contains("model.cpp:5") && Contains("model.cpp:6"));
+}
+
+TEST_CASE("cts: members that do not agree are told apart") {
+  InProcessWorld world(3, withPlaces());
+  CollectiveProblem p = sumOf(8, {{1}, {3}}), other = sumOf(9, {{1}, {3}});
+  Status sizes = onDevices(world, [&](Communicator &end) {
+    return reduceOnce(end, end.device() == 1 ? other : p, uint32_t(end.device()), &p);
+  });
+  CHECK(sizes.message() == "device 0 is in all_reduce sum f32[8] over 3 devices at model.cpp:0, "
+                           "but device 1 in all_reduce sum f32[9] over 3 devices at model.cpp:1");
+  Status instructions = onDevices(world, [&](Communicator &end) {
+    return reduceOnce(end, p, uint32_t(end.device()), end.device() == 2 ? &other : &p);
+  });
+  CHECK_THAT(instructions.message(), Contains("but device 2 in"));
+}
+
+TEST_CASE("cts: a device without a sign of life is reported after the time limit") {
+  InProcessWorld world(2, withPlaces(/*timeout=*/0.2));
+  CollectiveProblem p = sumOf(8, {{1}, {2}});
+  auto run = [&](bool beats) {
+    return onDevices(world, [&](Communicator &end) {
+      for (int i = 0; end.device() == 1 && i < 12; ++i) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(50));
+        if (beats)
+          end.beat();
+      }
+      return reduceOnce(end, p, 9, &p);
+    });
+  };
+  Status silent = run(false);
+  CHECK(silent.message() ==
+        "device 1 gives no sign of life and does not come to all_reduce sum f32[8] "
+        "over 2 devices at model.cpp:9, where device 0 waits");
+  CHECK(run(true).ok());
+}
