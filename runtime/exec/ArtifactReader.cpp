@@ -300,7 +300,7 @@ private:
       if (decl.indexBound < 0 || (decl.indexBound > 0 && !isInteger(decl.type.dtype)))
         return invalidArtifact("the bound of " + quote(decl.name) + " makes no sense");
       for (const IndexCheck &check : decl.indexChecks)
-        if (!isSensible(check, decl.type))
+        if (!isSensible(check, decl.global))
           return invalidArtifact("a check of " + quote(decl.name) + " makes no sense");
       to.push_back(std::move(decl));
     }
