@@ -173,7 +173,7 @@ TEST_CASE("checkpoint: of a sharded tensor each distinct part is a slice") {
       {P("data"), 2},
       {P("data", "tensor"), 6},
       {P(None, "tensor"), 3},
-      {P({"tensor", "data"}), 5} /* ⌈5/6⌉ = 1: the sixth is empty */};
+      {P(DimSpec{"tensor", "data"}), 5} /* ⌈5/6⌉ = 1: the sixth is empty */};
   for (const auto &[spec, parts] : cuts)
     checkpoint.tensors.emplace_back(spec.toString(), Array::shardedFrom(whole, mesh, spec));
   StatusOr<std::string> saved = saveCheckpoint(folder.file("c"), checkpoint, 0);
