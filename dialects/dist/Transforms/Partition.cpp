@@ -123,19 +123,18 @@ void FunctionPartitioner::emitCall(func::CallOp call) {
   mapping.map(call.getResults(), local.getResults());
 }
 
-/// Whether a part of a dimension is a part of each of its factors: of that size, and with
-/// the others as far away.
+/// Whether a part of a dimension is a part of each of its factors: the next one is as far
+/// away.
 static bool fitsDim(const graph::DimFactors &factors, int64_t localSize, const LocalOp &local) {
-  int64_t product = 1, parts = 1, behind = 1;
+  int64_t parts = 1, behind = 1; // Of the factors that are minor to this one.
   for (unsigned factor : llvm::reverse(factors)) {
     int64_t distance = local.getLocalSize(factor) * behind;
     if (local.getParts(factor) > 1 && distance != localSize * parts)
       return false;
-    product *= local.getLocalSize(factor);
     parts *= local.getParts(factor);
     behind *= local.getRule().factors[factor].size;
   }
-  return factors.empty() || product == localSize;
+  return true;
 }
 
 /// Whether parts of all dimensions are parts of factors, and nothing whole is cut.

@@ -37,7 +37,7 @@ struct Normalised {
   }
   Value inverseRootMeanSquare(Value value, llvm::APFloat epsilon) const {
     Value square = mean(b.square(value));
-    return b.make<graph::RsqrtOp>(b.add(square, epsilon.convertToDouble()));
+    return b.inverseRoot(b.add(square, epsilon.convertToDouble()));
   }
 
   graph::GraphBuilder &b;
