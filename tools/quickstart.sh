@@ -28,7 +28,7 @@ say "1/4 Packages: what tools/packages.txt lists and is missing is installed"
 tools/install.sh
 say "2/4 Build: build/release (some minutes the first time)"
 tools/build.sh release minigptc minigptc-run
-say "3/4 Train: the 'tiny' model on small stories, $steps steps"
+say "3/4 Train: the 'tiny' model on small stories, $steps steps, sharded over 8 devices that this machine simulates"
 bin=build/release/bin
 text=build/data/quickstart-stories.txt
 if grep -qs "$text" "$out/config.yaml"; then
@@ -36,7 +36,7 @@ if grep -qs "$text" "$out/config.yaml"; then
 fi
 mkdir -p "$(dirname "$out")" build/data
 "$bin/minigptc" data stories --bytes 1000000 --seed 1 -o "$text"
-"$bin/minigptc" train --preset tiny --text "$text" --steps "$steps" --out "$out"
+"$bin/minigptc" train --preset tiny --text "$text" --steps "$steps" --out "$out" --devices 8 --mode fsdp_tp
 say "4/4 Sample"
 "$bin/minigptc" generate --run "$out" --prompt "Once upon a time" --max-tokens 300 --temperature 0.7 --seed 1 | tee "$out/sample.txt"
 # As the caller would write them.

@@ -17,6 +17,28 @@ const char *nameOf(Phase phase) {
   return phase == Phase::forward ? "forward" : phase == Phase::backward ? "backward" : "update";
 }
 
+/// In a function that calls forward and backward functions, the step itself: what comes
+/// before the first backward call is forward, what comes after the last is the update.
+struct BackwardPart {
+  explicit BackwardPart(func::FuncOp function) {
+    for (auto call : function.getOps<func::CallOp>())
+      if (phaseOf(call.getCallee()) == Phase::backward) {
+        first = exists ? first : call.getOperation();
+        last = call;
+        exists = !phaseOf(function.getName());
+      }
+  }
+  Phase phaseAt(Operation *op) const {
+    if (op->getBlock() != first->getBlock())
+      return Phase::update;
+    return op->isBeforeInBlock(first)  ? Phase::forward
+           : op->isBeforeInBlock(last) ? Phase::backward
+                                       : Phase::update;
+  }
+  Operation *first = nullptr, *last = nullptr;
+  bool exists = false;
+};
+
 /// Counts how often each collective runs, by its phase.
 class Walker {
 public:
@@ -37,7 +59,10 @@ private:
     if (!function)
       return;
     Phase phase = phaseOf(name).value_or(caller);
+    BackwardPart backward(function);
     function.walk([&](Operation *op) {
+      if (backward.exists)
+        phase = backward.phaseAt(op);
       if (isa<dist::CollectiveOp>(op))
         counts[{op, phase}] += times;
       else if (auto call = dyn_cast<func::CallOp>(op))

@@ -127,15 +127,16 @@ private:
       return std::nullopt;
     double bytes = 2 * share() * resultBytes() * use.times;
     int64_t size = use.parameter->type.getDimSize(*kept);
-    return make(spec +
-                    " cuts the dimension that the product sums, while the activation is whole "
-                    "over " +
-                    name + ": computed as stored, results of " + std::to_string(size) +
-                    " columns would be all-reduced, " + bytesText(bytes) +
-                    " a step; avoided by moving the weight where that is less. " +
-                    movedSpec(*use.parameter, use.axis, *kept, use.mesh) +
-                    " needs neither (a loss of classes that are cut sends a few numbers a row)",
-                bytes);
+    return make(
+        spec +
+            " cuts the dimension that the product sums, while the activation is whole "
+            "over " +
+            name + ": computed as stored, results of " + std::to_string(size) +
+            " columns would be all-reduced, " + bytesText(bytes) +
+            " a step; avoided by moving the weight where that is less. " +
+            movedSpec(*use.parameter, use.axis, *kept, use.mesh) +
+            " needs neither: with a vocabulary in parts, the loss sends a few numbers for each row",
+        bytes);
   }
 
   const AnnotatedUse &use;

@@ -73,10 +73,18 @@ Status ConfigBuilder::applyDevices(int64_t devices, const std::string &mesh,
           .at("--mesh " + mesh);
     return Status::success();
   }
-  // A mesh of a file stays, if it has so many devices.
-  if (devices == 0 || (!sharding.meshShape.empty() && devicesOf(sharding.meshShape) == devices))
+  // A mesh of a file stays if it has so many devices and is one for the mode; if only the mode
+  // is given, there are as many devices as before.
+  if (devices == 0 && sharding.meshShape.empty())
     return Status::success();
-  places_["sharding.mesh_shape"] = "--devices " + number(devices);
+  int64_t before = sharding.meshShape.empty() ? 0 : devicesOf(sharding.meshShape);
+  bool fits = mode.empty() || validateMeshForMode(meshOf(sharding), mode).ok();
+  if (before != 0 && fits && (devices == 0 || devices == before))
+    return Status::success();
+  if (devices != 0)
+    places_["sharding.mesh_shape"] = "--devices " + number(devices);
+  else
+    devices = before;
   if (config_.model.type == "minigpt") {
     setMesh(sharding, Mesh{{"batch", devices}, {"model", 1}});
     return Status::success();
