@@ -48,18 +48,32 @@ std::string places(const std::vector<std::string> &at) {
   return at.size() > kShown ? text + format(" and %zu more", at.size() - kShown) : text;
 }
 
+/// The first clauses of a list, and how many more there are.
+std::string clauses(const std::string &list) {
+  constexpr size_t kShown = 3;
+  size_t at = 0, count = 0, end = list.size();
+  while ((at = list.find("; ", at)) != std::string::npos) {
+    if (++count == kShown)
+      end = at;
+    at += 2;
+  }
+  if (count < kShown)
+    return list;
+  return list.substr(0, end) + format(" and %zu more", count + 1 - kShown);
+}
+
 std::string collectiveText(const ExplainedCollective &one) {
   std::string text = format("%12s  %4lld x %-18s over %-12s %-9s %s\n",
                             megabytes(one.bytes).c_str(), (long long)one.count, one.kind.c_str(),
                             join(one.axes, ", ").c_str(), one.phase.c_str(), one.tensor.c_str());
   if (!one.why.empty())
-    text += folded("why", one.why);
+    text += folded("why", clauses(one.why));
   if (!one.at.empty())
     text += folded("at", places(one.at));
   if (!one.annotation.empty())
-    text += folded("because", one.annotation);
+    text += folded("because", clauses(one.annotation));
   if (!one.instead.empty())
-    text += folded("instead", one.instead);
+    text += folded("instead", clauses(one.instead));
   return text;
 }
 
@@ -109,8 +123,9 @@ std::string parametersText(const Explanation &plan) {
 
 std::string minigptc::toText(const Explanation &plan) {
   std::string text = "mesh " + (plan.mesh.empty() ? "of one device" : plan.mesh.toString()) + "\n";
-  text += format("one device sends %s in a step, by %lld collectives\n\n",
-                 megabytes(plan.bytes()).c_str(), (long long)plan.count());
+  text += format("one device sends %s in a step, by %lld collective%s\n\n",
+                 megabytes(plan.bytes()).c_str(), (long long)plan.count(),
+                 plan.count() == 1 ? "" : "s");
   for (const ExplainedCollective &one : plan.collectives)
     text += collectiveText(one);
   text += (plan.collectives.empty() ? "" : "\n") + memoryText(plan.memory) + "\n";
