@@ -3,7 +3,7 @@
 #include "mlir/IR/Builders.h"
 #include "runtime/train/Safetensors.h"
 
-#include <cstring>
+#include <algorithm>
 #include <stdexcept>
 
 using namespace minigptc;
@@ -33,7 +33,7 @@ Array test::toArray(const Tensor &tensor) {
     if (elementType(dtype, *element.getContext()) != element)
       continue;
     Array array(TensorType{dtype, Shape(tensor.getShape().begin(), tensor.getShape().end())});
-    std::memcpy(array.data(), tensor.data(), tensor.getNumBytes());
+    std::copy_n(tensor.data(), tensor.getNumBytes(), array.data());
     return array;
   }
   throw std::runtime_error("an element type that the runtime does not have");
@@ -41,7 +41,7 @@ Array test::toArray(const Tensor &tensor) {
 
 Tensor test::toTensor(const Array &array, mlir::MLIRContext &context) {
   Tensor tensor(mlir::RankedTensorType::get(array.shape(), elementType(array.dtype(), context)));
-  std::memcpy(tensor.mutableData(), array.data(), tensor.getNumBytes());
+  std::copy_n(array.data(), tensor.getNumBytes(), tensor.mutableData());
   return tensor;
 }
 

@@ -9,6 +9,7 @@
 #include "mlir/Parser/Parser.h"
 #include <catch2/catch.hpp>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <dlfcn.h>
@@ -92,12 +93,13 @@ KernelHarness::run(ModuleOp module, const std::vector<Tensor> &inputs, const cpu
   for (Type type : kernel.getResultTypes())
     results.push_back(Tensor(cast<RankedTensorType>(type)));
   for (Tensor &result : results) {
-    std::memset(result.mutableData(), 0x7f, result.getNumBytes()); // every element must be written
+    // Every element must be written.
+    std::fill_n(result.mutableData(), result.getNumBytes(), std::byte(0x7f));
     buffers.push_back(result.mutableData());
   }
   if (inPlace >= 0) {
-    std::memcpy(results[0].mutableData(), arguments[size_t(inPlace)].data(),
-                results[0].getNumBytes());
+    std::copy_n(arguments[size_t(inPlace)].data(), results[0].getNumBytes(),
+                results[0].mutableData());
     buffers[size_t(inPlace)] = results[0].mutableData();
   }
   cpu::KernelPlan plan = cpu::planKernel(kernel);
