@@ -36,14 +36,14 @@ private:
 } // namespace
 
 std::string Checker::names(const Axes &axes) const {
-  return llvm::join(llvm::map_range(axes, [&](unsigned axis) {
-                      return "'" + mesh.getNames()[axis].str() + "'";
-                    }),
-                    ", ");
+  return llvm::join(
+      llvm::map_range(axes, [&](unsigned axis) { return "'" + mesh.getNames()[axis].str() + "'"; }),
+      ", ");
 }
 
 LogicalResult Checker::checkSignature(func::FuncOp function) {
-  auto check = [&](DictionaryAttr attributes, const Twine &what, bool mayBePartial) -> LogicalResult {
+  auto check = [&](DictionaryAttr attributes, const Twine &what,
+                   bool mayBePartial) -> LogicalResult {
     auto sharding = attributes ? attributes.getAs<ShardingAttr>(attr::kSharding) : ShardingAttr();
     if (!sharding)
       return function.emitOpError() << what << " has no " << attr::kSharding;
@@ -140,10 +140,10 @@ LogicalResult Checker::check(func::FuncOp function) {
         unsigned number = result.getResultNumber();
         auto given = callee.getResultAttrOfType<ShardingAttr>(number, attr::kSharding);
         if (given && Sharding::fromAttr(given, mesh) != *Sharding::of(result, mesh))
-          return call.emitOpError() << "result " << number << " is "
-                                    << toString(*Sharding::of(result, mesh), mesh) << ", but '"
-                                    << callee.getSymName() << "' gives "
-                                    << toString(Sharding::fromAttr(given, mesh), mesh);
+          return call.emitOpError()
+                 << "result " << number << " is " << toString(*Sharding::of(result, mesh), mesh)
+                 << ", but '" << callee.getSymName() << "' gives "
+                 << toString(Sharding::fromAttr(given, mesh), mesh);
       }
     }
   }

@@ -64,7 +64,8 @@ void AxisPropagation::decideFollowers() {
       continue;
     for (auto [number, operand] : llvm::enumerate(entry.op->getOperands())) {
       std::optional<unsigned> dim = storedDim(operand);
-      auto factor = dim ? factorAt(entry, entry.rule.operands[number], *dim, table.getMesh()) : std::nullopt;
+      auto factor =
+          dim ? factorAt(entry, entry.rule.operands[number], *dim, table.getMesh()) : std::nullopt;
       if (factor && canCut(entry, *factor, axis, annotationOf(operand).uneven, table.getMesh()))
         entry.cut(*factor, axis, {ClaimClass::follower, &annotationOf(operand)});
     }
@@ -75,7 +76,8 @@ void AxisPropagation::spreadInputs() {
   Spread spread(table, axis, ClaimClass::input);
   for (FunctionEntry *function : table.getFunctions())
     for (auto [number, slot] : llvm::enumerate(function->arguments))
-      if (std::optional<unsigned> dim = slot.sharding.dimOf(axis); dim && slot.fixed && !slot.stored)
+      if (std::optional<unsigned> dim = slot.sharding.dimOf(axis);
+          dim && slot.fixed && !slot.stored)
         spread.claimUsers(function->function.getArgument(number), *dim, slot.annotation);
   spread.run();
 }
@@ -87,7 +89,8 @@ void AxisPropagation::spreadParameters() {
       continue;
     for (auto [number, operand] : llvm::enumerate(entry.op->getOperands())) {
       std::optional<unsigned> dim = storedDim(operand);
-      auto factor = dim ? factorAt(entry, entry.rule.operands[number], *dim, table.getMesh()) : std::nullopt;
+      auto factor =
+          dim ? factorAt(entry, entry.rule.operands[number], *dim, table.getMesh()) : std::nullopt;
       if (factor)
         spread.claim(entry, *factor, annotationOf(operand),
                      entry.rule.factors[*factor].kind == graph::FactorKind::reduction);
@@ -121,7 +124,8 @@ void AxisPropagation::spreadState() {
       continue;
     for (auto [number, operand] : llvm::enumerate(entry.op->getOperands())) {
       std::optional<unsigned> dim = storedDim(operand);
-      auto factor = dim ? factorAt(entry, entry.rule.operands[number], *dim, table.getMesh()) : std::nullopt;
+      auto factor =
+          dim ? factorAt(entry, entry.rule.operands[number], *dim, table.getMesh()) : std::nullopt;
       if (factor && operand.getType() == entry.op->getResult(0).getType())
         spread.claim(entry, *factor, annotationOf(operand));
     }
@@ -172,8 +176,10 @@ void AxisPropagation::decideByStorage(OpEntry &entry) {
       continue;
     annotation = &annotationOf(operand);
     for (unsigned factor = 0; factor < entry.rule.factors.size(); ++factor) {
-      bool ofParameter = factorAt(entry, entry.rule.operands[number], *dim, table.getMesh()) == factor;
-      if ((!isProduct && !ofParameter) || !canCut(entry, factor, axis, annotation->uneven, table.getMesh()))
+      bool ofParameter =
+          factorAt(entry, entry.rule.operands[number], *dim, table.getMesh()) == factor;
+      if ((!isProduct && !ofParameter) ||
+          !canCut(entry, factor, axis, annotation->uneven, table.getMesh()))
         continue;
       double cost = costOfOperands(table, entry, axis, factor);
       if (!isProduct)
@@ -225,7 +231,8 @@ static void settlePartial(ShardingTable &table) {
         });
     for (auto [slot, value] :
          llvm::zip_equal(function->results, function->terminator.getOperands()))
-      llvm::erase_if(slot.sharding.partial, [&, value = value](unsigned axis) { return !isPartial(value, axis); });
+      llvm::erase_if(slot.sharding.partial,
+                     [&, value = value](unsigned axis) { return !isPartial(value, axis); });
   }
 }
 
@@ -320,8 +327,9 @@ struct DistPropagate : dist::impl::DistPropagateBase<DistPropagate> {
       function.setResultAttr(i, attr::kSharding, whole);
     for (Operation &op : function.front())
       if (op.getNumResults())
-        op.setAttr(attr::kShardings,
-                   ArrayAttr::get(op.getContext(), SmallVector<Attribute>(op.getNumResults(), whole)));
+        op.setAttr(
+            attr::kShardings,
+            ArrayAttr::get(op.getContext(), SmallVector<Attribute>(op.getNumResults(), whole)));
   }
 };
 } // namespace

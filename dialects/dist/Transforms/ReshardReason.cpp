@@ -55,8 +55,8 @@ static std::string describeChange(OpOperand &use, const Sharding &from, const Sh
     auto before = from.dimOf(axis), after = to.dimOf(axis);
     auto dim = [](unsigned number) { return "dimension " + std::to_string(number); };
     if (llvm::is_contained(from.partial, axis) && !llvm::is_contained(to.partial, axis))
-      return "what " + describeMaker(use.get()) + " sums is spread over " + name + ", and " +
-             user + " needs the sum" + (after ? ", cut along " + dim(*after) : "");
+      return "what " + describeMaker(use.get()) + " sums is spread over " + name + ", and " + user +
+             " needs the sum" + (after ? ", cut along " + dim(*after) : "");
     if (before && !after)
       return user + " needs all of " + dim(*before) + ", which " + name + " cuts";
     if (before && after && before != after)

@@ -13,18 +13,12 @@ using namespace minigptc::dist;
 
 StringRef dist::describe(ClaimClass claimClass) {
   switch (claimClass) {
-  case ClaimClass::follower:
-    return "a copy of a parameter is cut as it is stored";
-  case ClaimClass::input:
-    return "an input is cut";
-  case ClaimClass::parameter:
-    return "a product with a parameter is cut as that is stored";
-  case ClaimClass::constraint:
-    return "a value is pinned";
-  case ClaimClass::state:
-    return "the update follows how state is stored";
-  case ClaimClass::storage:
-    return "a parameter is stored so, and this moves least";
+  case ClaimClass::follower: return "a copy of a parameter is cut as it is stored";
+  case ClaimClass::input: return "an input is cut";
+  case ClaimClass::parameter: return "a product with a parameter is cut as that is stored";
+  case ClaimClass::constraint: return "a value is pinned";
+  case ClaimClass::state: return "the update follows how state is stored";
+  case ClaimClass::storage: return "a parameter is stored so, and this moves least";
   }
   llvm_unreachable("all classes are listed");
 }
@@ -110,15 +104,13 @@ Slot ShardingTable::makeSlot(FunctionEntry &entry, unsigned number, bool isResul
   Slot slot;
   slot.type = cast<RankedTensorType>(isResult ? function.getResultTypes()[number]
                                               : function.getArgumentTypes()[number]);
-  auto attribute = isResult
-                       ? function.getResultAttrOfType<ShardingAttr>(number, attr::kSharding)
-                       : function.getArgAttrOfType<ShardingAttr>(number, attr::kSharding);
-  slot.sharding = attribute ? Sharding::fromAttr(attribute, mesh)
-                            : Sharding::replicated(slot.type.getRank());
+  auto attribute = isResult ? function.getResultAttrOfType<ShardingAttr>(number, attr::kSharding)
+                            : function.getArgAttrOfType<ShardingAttr>(number, attr::kSharding);
+  slot.sharding =
+      attribute ? Sharding::fromAttr(attribute, mesh) : Sharding::replicated(slot.type.getRank());
   slot.fixed = attribute || function.isPublic();
   slot.stored = !isResult && isStored(function, number);
-  slot.annotation.text =
-      describe(function, number, isResult) + " " + toSpec(slot.sharding, mesh);
+  slot.annotation.text = describe(function, number, isResult) + " " + toSpec(slot.sharding, mesh);
   slot.annotation.uneven = !slot.sharding.isEven(slot.type, mesh);
   slot.decisions.resize(getNumAxes());
   return slot;

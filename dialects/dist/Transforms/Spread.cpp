@@ -27,12 +27,9 @@ OpRank dist::rankOf(Operation *op) {
     return OpRank::other;
   switch (fusible.getFusionKind()) {
   case graph::FusionKind::elementwise:
-  case graph::FusionKind::broadcast:
-    return OpRank::elementwise;
-  case graph::FusionKind::data_movement:
-    return OpRank::movement;
-  default:
-    return OpRank::other;
+  case graph::FusionKind::broadcast: return OpRank::elementwise;
+  case graph::FusionKind::data_movement: return OpRank::movement;
+  default: return OpRank::other;
   }
 }
 
@@ -41,7 +38,8 @@ OpRank dist::rankOf(Operation *op) {
 //===----------------------------------------------------------------------===//
 
 void Spread::claim(OpEntry &entry, unsigned factor, const Annotation &annotation, bool alone) {
-  queue.push({rankOf(entry.op), numClaims++, &entry, nullptr, false, 0, factor, &annotation, alone});
+  queue.push(
+      {rankOf(entry.op), numClaims++, &entry, nullptr, false, 0, factor, &annotation, alone});
 }
 
 void Spread::claimSlot(FunctionEntry *function, bool isResult, unsigned number, unsigned dim,
@@ -140,8 +138,8 @@ void Spread::grant(const Claim &claim, Slot &slot) {
 bool Spread::wins(const Claim &claim, OpEntry &entry) {
   bool mayConflict = claimClass == ClaimClass::input || claimClass == ClaimClass::parameter;
   unsigned current = *entry.factorOf[axis];
-  if (!mayConflict || current == claim.where ||
-      entry.decisions[axis].claimClass != claimClass || reconsidered.contains(&entry))
+  if (!mayConflict || current == claim.where || entry.decisions[axis].claimClass != claimClass ||
+      reconsidered.contains(&entry))
     return false;
   auto cost = [&](unsigned factor) {
     return costOfOperands(table, entry, axis, factor) + costOfSums(table, entry, axis, factor);
@@ -176,8 +174,8 @@ void Spread::grant(const Claim &claim, OpEntry &entry) {
   unsigned factor = claim.where;
   bool granted = entry.factorOf[axis]
                      ? wins(claim, entry)
-                     : !entry.isDecided(axis) && canCut(entry, factor, axis,
-                                                        claim.annotation->uneven, table.getMesh());
+                     : !entry.isDecided(axis) &&
+                           canCut(entry, factor, axis, claim.annotation->uneven, table.getMesh());
   if (!granted)
     return noteUneven(claim, entry);
   entry.cut(factor, axis, {claimClass, claim.annotation});

@@ -72,8 +72,8 @@ private:
   ClaimClass claimClass;
   unsigned numClaims = 0;
   std::priority_queue<Claim> queue;
-  llvm::DenseSet<mlir::Value> scattered;  ///< partial values that some use wants cut
-  llvm::DenseSet<OpEntry *> reconsidered; ///< ops that have changed their mind
+  llvm::DenseSet<mlir::Value> scattered;          ///< partial values that some use wants cut
+  llvm::DenseSet<OpEntry *> reconsidered;         ///< ops that have changed their mind
   llvm::DenseSet<const Annotation *> indivisible; ///< about which there was a remark
 };
 
@@ -81,8 +81,7 @@ private:
 /// cuts this factor (or none).
 double costOfOperands(const ShardingTable &table, const OpEntry &entry, unsigned axis,
                       std::optional<unsigned> factor);
-double costOfSums(const ShardingTable &table, const OpEntry &entry, unsigned axis,
-                  unsigned factor);
+double costOfSums(const ShardingTable &table, const OpEntry &entry, unsigned axis, unsigned factor);
 
 } // namespace minigptc::dist
 
