@@ -97,3 +97,16 @@ func.func @step(%x: tensor<8x4xf32>, %w: tensor<4x6xf32> {dist.sharding = #dist.
   %1 = call @backward(%0#0, %0#1) : (tensor<8x4xf32>, tensor<8x6xf32>) -> tensor<4x6xf32>
   return %1 : tensor<4x6xf32>
 }
+
+// -----
+
+// The columns of merged dimensions are not one part of the whole: they are gathered first.
+// CHECK-LABEL: func @behind
+// CHECK: graph.negate {{.*}}dist.shardings = [#dist.sharding<@mesh, [{}, {"data"}]>]
+// CHECK: graph.reshape {{.*}}dist.shardings = [#dist.sharding<@mesh, [{}]>]
+dist.mesh @mesh = <["data"=2]>
+func.func @behind(%x: tensor<2x4xf32> {dist.sharding = #dist.sharding<@mesh, [{}, {"data"} ]>}) -> tensor<8xf32> {
+  %0 = graph.negate %x : tensor<2x4xf32>
+  %1 = graph.reshape %0 : (tensor<2x4xf32>) -> tensor<8xf32>
+  return %1 : tensor<8xf32>
+}

@@ -25,5 +25,6 @@ func.func @step(
   %1 = call @layer(%b, %0) : (tensor<4x4xf32>, tensor<2x4xf32>) -> tensor<2x4xf32>
   %w = graph.convert %c : (tensor<4x4xbf16>) -> tensor<4x4xf32>
   %2 = call @layer(%w, %1) : (tensor<4x4xf32>, tensor<2x4xf32>) -> tensor<2x4xf32>
-  return %a, %2 : tensor<4x4xf32>, tensor<2x4xf32>
+  %3 = graph.negate %2 : tensor<2x4xf32>
+  return %a, %3 : tensor<4x4xf32>, tensor<2x4xf32>
 }
