@@ -32,6 +32,10 @@ Json parametersJson(const std::vector<runtime::ParameterDecl> &parameters) {
     Json item{{"name", text(parameter.name)},
               {"type", parameter.type.toString()},
               {"bytes", parameter.type.numBytes()}};
+    if (parameter.global != parameter.type) {
+      item["global_shape"] = parameter.global.shape;
+      item["spec"] = parameter.spec.toString();
+    }
     if (parameter.donatedTo >= 0)
       item["donated_to"] = parameter.donatedTo;
     if (parameter.indexBound > 0)
@@ -64,6 +68,7 @@ std::string targetOf(const runtime::Program &program, const runtime::Instruction
     return text(program.blocks[loop.block].name) + " " + std::to_string(loop.count) + " times";
   }
   case fb::Opcode::scalars: return text(program.hostPrograms[instruction.target].name);
+  case fb::Opcode::collective: return program.collectives[instruction.target].describe();
   default: return "";
   }
 }
@@ -75,6 +80,13 @@ Json itemsJson(const runtime::Program &program, const std::vector<runtime::Memor
                      {"bytes", item.bytes},
                      {"at", program.placeOf(item.location)}});
   return items;
+}
+
+Json meshJson(const runtime::Program &program) {
+  Json axes = Json::object();
+  for (const MeshAxis &axis : program.mesh.axes())
+    axes[axis.name] = axis.size;
+  return axes;
 }
 
 Json describe(const runtime::Program &program, size_t fileBytes) {
@@ -114,6 +126,7 @@ Json describe(const runtime::Program &program, size_t fileBytes) {
   Json metadata = Json::parse(program.metadata, nullptr, /*allow_exceptions=*/false);
   return {{"compiler", text(program.compiler)},
           {"target", {{"triple", text(program.triple)}, {"features", std::move(features)}}},
+          {"mesh", meshJson(program)},
           {"bytes", fileBytes},
           {"code_bytes", program.code.size()},
           {"parameters", metadata.is_object() && metadata.contains("parameters")
@@ -143,9 +156,25 @@ void printItem(const runtime::Program &program, const runtime::MemoryItem &item)
          program.placeOf(item.location).c_str());
 }
 
+/// The distinct ones, and in how many places they are called.
+void printCollectives(const runtime::Program &program) {
+  std::map<uint32_t, int> places;
+  for (const runtime::Block &block : program.blocks)
+    for (const runtime::Instruction &instruction : block.instructions)
+      if (instruction.opcode == fb::Opcode::collective)
+        ++places[instruction.target];
+  if (!places.empty())
+    printf("\ncollectives\n");
+  for (const auto &[number, count] : places)
+    printf("  %3d %s\n", count, program.collectives[number].describe().c_str());
+}
+
 void printReport(const runtime::Program &program, size_t fileBytes) {
   printf("artifact of %s for %s, %zu bytes (code %zu)\n", text(program.compiler).c_str(),
          text(program.triple).c_str(), fileBytes, program.code.size());
+  if (!program.mesh.empty())
+    printf("mesh %s (%lld devices)\n", program.mesh.toString().c_str(),
+           (long long)program.mesh.numDevices());
   printf("\nentries\n");
   for (const runtime::Entry &entry : program.entries)
     printEntry(program, entry);
@@ -159,6 +188,7 @@ void printReport(const runtime::Program &program, size_t fileBytes) {
       printf(" %s %d", name.c_str(), count);
     printf("\n");
   }
+  printCollectives(program);
   printf("\nkernels (%zu)\n", program.kernels.size());
   for (const runtime::KernelInfo &kernel : program.kernels)
     printf("  %-56s %zu in, %zu out, %lld items\n", text(kernel.symbol).c_str(),
