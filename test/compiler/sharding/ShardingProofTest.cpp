@@ -73,9 +73,10 @@ static void report(ModuleRunner &runner, mlir::ModuleOp module, uint64_t seed, b
 
 static void checkCase(ModuleRunner &runner, uint64_t seed, ShardingCoverage &coverage) {
   bool gradient = seed % 2 == 1;
-  auto module =
-      generateProgram(runner.context(), seed,
-                      {.floatType = "f64", .steps = gradient ? 5 : 7, .differentiable = gradient});
+  auto module = generateProgram(runner.context(), seed,
+                                {.floatType = seed % 8 < 6 ? "f64" : "f32",
+                                 .steps = gradient ? 5 : 7,
+                                 .differentiable = gradient});
   annotate(*module, seed, {.even = seed % 5 < 3});
   std::string message =
       ShardedRun(runner, *module, seed, gradient).wrong([&](mlir::ModuleOp shard) {
