@@ -27,7 +27,7 @@ auto MemoryOrder::rangeOf(Value buffer) const -> std::optional<Range> {
   return std::nullopt;                                     // A constant.
 }
 
-auto MemoryOrder::accessesOf(Operation *op) const -> SmallVector<Access> {
+auto MemoryOrder::accessesOf(Operation *op) -> SmallVector<Access> {
   SmallVector<Access> accesses;
   auto add = [&](ValueRange buffers, bool isWrite) {
     for (Value buffer : buffers)
@@ -41,7 +41,7 @@ auto MemoryOrder::accessesOf(Operation *op) const -> SmallVector<Access> {
   }
   add(op->getOperands(), true); // As if anything else wrote whatever it touches.
   if (auto call = dyn_cast<CallOp>(op)) {
-    auto callee = SymbolTable::lookupNearestSymbolFrom<BlockOp>(op, call.getCalleeAttr());
+    auto callee = symbols.lookupNearestSymbolFrom<BlockOp>(op, call.getCalleeAttr());
     int64_t frame = int64_t(call.getFrame());
     int64_t size = callee ? int64_t(callee.getFrameSize()) : frameSize;
     accesses.push_back({{0, frame, frame + size}, true});
@@ -49,26 +49,51 @@ auto MemoryOrder::accessesOf(Operation *op) const -> SmallVector<Access> {
   return accesses;
 }
 
+/// No piece goes on from before `at` to behind it.
+void MemoryOrder::split(unsigned memory, int64_t at) {
+  auto next = known.lower_bound({memory, at});
+  if (next == known.begin())
+    return;
+  auto before = std::prev(next);
+  if (before->first.first != memory || before->second.end <= at)
+    return;
+  known.emplace_hint(next, std::pair(memory, at), before->second);
+  before->second.end = at;
+}
+
 void MemoryOrder::note(Operation *op, int64_t time) {
   for (const Access &access : accessesOf(op)) {
-    Times &times = known[access.range];
-    int64_t &last = access.isWrite ? times.written : times.read;
-    last = std::max(last, time);
+    auto [memory, begin, end] = access.range;
+    split(memory, begin);
+    split(memory, end);
+    auto at = known.lower_bound({memory, begin});
+    while (begin < end) {
+      bool isNear = at != known.end() && at->first.first == memory && at->first.second < end;
+      if (!isNear || at->first.second != begin)
+        at = known.emplace_hint(at, std::pair(memory, begin),
+                                Piece{isNear ? at->first.second : end, {}});
+      Times &times = at->second.times;
+      int64_t &last = access.isWrite ? times.written : times.read;
+      last = std::max(last, time);
+      begin = at->second.end;
+      ++at;
+    }
   }
 }
 
-int64_t MemoryOrder::earliest(Operation *op) const {
+int64_t MemoryOrder::earliest(Operation *op) {
   int64_t last = -1;
   for (const Access &access : accessesOf(op)) {
-    const Range &range = access.range;
-    auto at = known.lower_bound({range.memory, INT64_MIN, INT64_MIN});
-    for (; at != known.end() && at->first.memory == range.memory && at->first.begin < range.end;
-         ++at) {
-      if (at->first.end <= range.begin)
+    auto [memory, begin, end] = access.range;
+    auto at = known.lower_bound({memory, begin});
+    if (at != known.begin())
+      --at; // It may reach into the range.
+    for (; at != known.end() && at->first < std::pair(memory, end); ++at) {
+      if (at->first.first != memory || at->second.end <= begin)
         continue;
-      last = std::max(last, at->second.written);
+      last = std::max(last, at->second.times.written);
       if (access.isWrite)
-        last = std::max(last, at->second.read);
+        last = std::max(last, at->second.times.read);
     }
   }
   return last + 1;

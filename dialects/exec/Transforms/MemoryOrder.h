@@ -26,16 +26,13 @@ public:
   explicit MemoryOrder(BlockOp block);
 
   void note(mlir::Operation *op, int64_t time);
-  int64_t earliest(mlir::Operation *op) const;
+  int64_t earliest(mlir::Operation *op);
 
 private:
   /// Bytes of the frame, or an argument (0: the frame; i + 1: argument i).
   struct Range {
     unsigned memory;
     int64_t begin, end;
-    bool operator<(const Range &other) const {
-      return std::tie(memory, begin, end) < std::tie(other.memory, other.begin, other.end);
-    }
   };
   struct Access {
     Range range;
@@ -45,12 +42,20 @@ private:
     int64_t read = -1, written = -1;
   };
 
-  llvm::SmallVector<Access> accessesOf(mlir::Operation *op) const;
+  struct Piece {
+    int64_t end;
+    Times times;
+  };
+
+  void split(unsigned memory, int64_t at);
+  llvm::SmallVector<Access> accessesOf(mlir::Operation *op);
   std::optional<Range> rangeOf(mlir::Value buffer) const;
 
   int64_t frameSize;
   llvm::SmallVector<unsigned> memoryOf; ///< by argument
-  std::map<Range, Times> known;
+  mlir::SymbolTableCollection symbols;
+  /// Disjoint pieces of what was touched, by memory and begin.
+  std::map<std::pair<unsigned, int64_t>, Piece> known;
 };
 
 } // namespace minigptc::exec

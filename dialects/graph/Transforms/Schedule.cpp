@@ -170,6 +170,11 @@ std::vector<unsigned> schedule(const Problem &problem, int64_t &peak) {
 /// Small results of equal calls are made together, so that they do not take turns in one
 /// piece of memory, and one launch can make them (see --exec-group-launches).
 void gatherCalls(Block &block) {
+  // Places in the block: of the op that stays, and behind it. (The block's own order would be
+  // numbered anew after each move.)
+  DenseMap<Operation *, std::pair<int64_t, int64_t>> places;
+  for (Operation &op : block)
+    places.try_emplace(&op, int64_t(places.size()), 0);
   DenseMap<Attribute, Operation *> last;
   for (Operation &op : llvm::make_early_inc_range(block.without_terminator())) {
     auto call = dyn_cast<func::CallOp>(op);
@@ -181,10 +186,13 @@ void gatherCalls(Block &block) {
       bytes += int64_t(minigptc::graph::detail::bytesOf(type));
     bool isThere = before && llvm::all_of(call.getOperands(), [&](Value operand) {
                      Operation *producer = operand.getDefiningOp();
-                     return !producer || producer->isBeforeInBlock(before);
+                     return !producer || places.lookup(producer) < places.lookup(before);
                    });
-    if (isThere && bytes <= kGatheredBytes)
+    if (isThere && bytes <= kGatheredBytes) {
       call->moveAfter(before);
+      auto [stays, behind] = places.lookup(before);
+      places[call] = {stays, behind + 1};
+    }
     before = call;
   }
 }
