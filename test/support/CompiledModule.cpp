@@ -68,7 +68,7 @@ static std::vector<Array> toArrays(ArrayRef<Tensor> tensors) {
 std::vector<Tensor> CompiledModule::run(StringRef function, ArrayRef<Tensor> arguments) {
   std::vector<Tensor> results;
   for (const Array &output : runArrays(function, toArrays(arguments)))
-    results.push_back(toTensor(output, context_));
+    results.push_back(toTensor(output.isSharded() ? output.whole() : output, context_));
   return results;
 }
 

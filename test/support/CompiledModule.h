@@ -30,6 +30,8 @@ public:
   /// An input that is not given is zero.
   Tensors run(llvm::StringRef function, const Tensors &inputs);
 
+  int64_t devices() const { return session_.devices(); }
+
 private:
   std::vector<Array> runArrays(llvm::StringRef function, std::vector<Array> inputs);
 

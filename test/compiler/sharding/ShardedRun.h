@@ -29,6 +29,11 @@ public:
   /// `see` is shown the module at stage `shard`.
   std::string wrong(llvm::function_ref<void(mlir::ModuleOp)> see = {});
 
+  /// The program at stage `trace`, its entry function and that one's arguments.
+  mlir::ModuleOp getModule() { return *module; }
+  const std::string &getEntry() const { return entry; }
+  llvm::ArrayRef<Tensor> getInputs() const { return inputs; }
+
 private:
   void markEntry();
   std::vector<Tensor> runOnDevices(mlir::func::FuncOp whole, mlir::ModuleOp spmd);
