@@ -69,6 +69,8 @@ public:
     scatterReductions();
     merge(depths());
     merge(heights());
+    while (mergeIndependent())
+      ;
   }
 
 private:
@@ -163,6 +165,46 @@ private:
       for (SmallVector<Operation *> &bucket : buckets)
         if (bucket.size() > 1)
           join(bucket);
+  }
+
+  /// Joins the first collective that has one of its kind before it, for which it does not
+  /// wait. Few are left for this.
+  bool mergeIndependent() {
+    std::map<std::string, Operation *> lastOf;
+    int64_t calls = 0;
+    for (Operation &op : block) {
+      calls += isa<func::CallOp>(op) && communication.isIn(&op);
+      if (!isa<CollectiveOp>(op) || isa<AllSliceOp>(op))
+        continue;
+      std::string kind = kindOf(&op);
+      if (isa<AllGatherOp>(op))
+        kind += " after " + std::to_string(calls);
+      Operation *&last = lastOf[kind];
+      if (last && fitsWith(last, &op) && !leadsTo(last, &op)) {
+        SmallVector<Operation *> bucket{last, &op};
+        sort({{last, bucket}, {&op, bucket}});
+        join(bucket);
+        return true;
+      }
+      last = &op;
+    }
+    return false;
+  }
+  bool fitsWith(Operation *first, Operation *second) const {
+    double bytes = graph::detail::bytesOf(first->getOperandTypes()) +
+                   graph::detail::bytesOf(second->getOperandTypes());
+    return bucketBytes == 0 || bytes <= double(bucketBytes);
+  }
+  static bool leadsTo(Operation *first, Operation *second) {
+    DenseSet<Operation *> reached{first};
+    for (Operation *op = first->getNextNode(); op; op = op->getNextNode()) {
+      if (llvm::any_of(op->getOperands(),
+                       [&](Value operand) { return reached.contains(operand.getDefiningOp()); }))
+        reached.insert(op);
+      if (op == second)
+        break;
+    }
+    return reached.contains(second);
   }
 
   /// Moves the ops that a bucket's members need before its first one, so that the members

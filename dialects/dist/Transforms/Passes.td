@@ -174,10 +174,10 @@ def DistBucket : Pass<"dist-bucket", "::mlir::ModuleOp"> {
   let description = [{
     In each block, collectives of one kind over the same axes become one with many
     operands, if as many collectives (or calls of functions with some) come before them
-    on the longest way, or as many follow; but for gathers with such a call in between, for
-    what is gathered takes memory. What a bucket needs is moved before it; else
-    ops keep their order. Ops without a use are erased, and an all-reduce whose only use
-    cuts its result is a reduce-scatter.
+    on the longest way, or as many follow, or neither waits for the other; but for gathers
+    with such a call in between, for what is gathered takes memory. What a bucket needs is
+    moved before it; else ops keep their order. Ops without a use are erased, and an
+    all-reduce whose only use cuts its result is a reduce-scatter.
 
     ```mlir
     %a = dist.all_reduce %x over @mesh ["data"] combine = sum : (tensor<4xf32>) -> tensor<4xf32>

@@ -51,6 +51,19 @@ func.func private @backward(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>)
   %2 = dist.all_reduce %b#0 over @mesh ["data"] combine = sum : (tensor<4xf32>) -> tensor<4xf32>
   return %0, %1 : tensor<4xf32>, tensor<4xf32>
 }
+// Neither as many before nor as many behind, but neither waits for the other.
+// CHECK-LABEL: func.func private @independent
+// CHECK: %[[M:.*]] = dist.all_reduce %arg0 over @mesh ["data"] combine = max
+// CHECK: %[[R:.*]]:2 = dist.all_reduce %[[M]], %arg1 over @mesh ["data"] combine = sum
+// CHECK: dist.all_reduce %[[R]]#1 over @mesh ["data"] combine = min
+func.func private @independent(%x: tensor<4xf32>, %y: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
+  %0 = dist.all_reduce %x over @mesh ["data"] combine = max : (tensor<4xf32>) -> tensor<4xf32>
+  %1 = dist.all_reduce %0 over @mesh ["data"] combine = sum : (tensor<4xf32>) -> tensor<4xf32>
+  %2 = dist.all_reduce %y over @mesh ["data"] combine = sum : (tensor<4xf32>) -> tensor<4xf32>
+  %3 = dist.all_reduce %2 over @mesh ["data"] combine = min : (tensor<4xf32>) -> tensor<4xf32>
+  return %1, %3 : tensor<4xf32>, tensor<4xf32>
+}
+
 // What is gathered for later is not gathered now.
 // CHECK-LABEL: func.func private @gather_later
 // CHECK: dist.all_gather %arg0 over
