@@ -285,6 +285,36 @@ TEST_CASE("the undo log keeps small buffers, until a large one is written") {
   CHECK_FALSE(log.canUndo());
 }
 
+TEST_CASE("devices give a step up together, or go on together") {
+  std::vector<std::byte> small(8, std::byte(1)), large(5000, std::byte(2));
+  auto write = [](UndoLog &log, std::vector<std::byte> &to) {
+    void *outputs[] = {to.data()};
+    bool may = log.before(outputs);
+    if (may)
+      to[0] = std::byte(9);
+    return may;
+  };
+  SECTION("one has cancelled: the others must not write what cannot be undone") {
+    StepVote vote;
+    UndoLog log({large, small}, vote);
+    CHECK(write(log, small));
+    CHECK(vote.cancel()); // by another device
+    CHECK_FALSE(write(log, large));
+    CHECK(vote.cancelled());
+    log.undo();
+    CHECK(small[0] == std::byte(1));
+    CHECK(large[0] == std::byte(2));
+  }
+  SECTION("one has written its first large result: nobody can cancel") {
+    StepVote vote;
+    UndoLog log({large, small}, vote), other({small}, vote);
+    CHECK(write(log, large));
+    CHECK_FALSE(vote.cancel());
+    CHECK_FALSE(vote.cancelled());
+    CHECK(write(other, small));
+  }
+}
+
 TEST_CASE("sessions can be moved, and opened twice") {
   Session first = openTest(1), second = openTest(3);
   Session moved = std::move(first);

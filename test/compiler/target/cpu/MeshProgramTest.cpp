@@ -5,10 +5,12 @@
 #include "runtime/exec/ArtifactReader.h"
 
 #include <catch2/catch.hpp>
+#include <chrono>
 #include <fstream>
 #include <map>
 #include <numeric>
 #include <sstream>
+#include <thread>
 
 using namespace minigptc;
 using namespace minigptc::runtime;
@@ -157,6 +159,32 @@ TEST_CASE("an interrupted step on four devices leaves the state, or is done") {
   StatusOr<std::vector<Array>> out = session.run("step", std::move(inputs));
   REQUIRE(out.ok());
   CHECK((*out)[1].scalar() == 8);
+}
+
+TEST_CASE("interrupted at any time, a step on four devices is done or was never made") {
+  Session session = openMeshStep({});
+  Array w = Array::shardedFrom(weights(), mesh, P("tensor")), count = Array::scalar<int64_t>(0);
+  int cancelled = 0, done = 0;
+  for (int round = 0; round < 200; ++round) {
+    std::vector<float> before = valuesOf(w);
+    double counted = count.scalar();
+    std::thread user([&] {
+      std::this_thread::sleep_for(std::chrono::microseconds(round * 3 % 400));
+      requestCancellation();
+    });
+    Array x(TensorType{DType::f32, {8, 6}}); // zeros: the weights stay
+    std::vector<Array> inputs{std::move(w), std::move(count), x};
+    StatusOr<std::vector<Array>> out = session.runInterruptibly("step", inputs);
+    user.join();
+    clearCancellation();
+    w = out ? (*out)[0] : inputs[0];
+    count = out ? (*out)[1] : inputs[1];
+    ++(out ? done : cancelled);
+    REQUIRE(count.scalar() == counted + (out ? 1 : 0));
+    REQUIRE(valuesOf(w) == before);
+  }
+  CHECK(cancelled > 0);
+  CHECK(done > 0);
 }
 
 TEST_CASE("profile and search for non-finite values see all devices") {
