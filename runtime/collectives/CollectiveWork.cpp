@@ -154,7 +154,7 @@ void reduceScatter(const CollectiveProblem &problem, const CollectiveOperand &o,
   CombineRun run = runOf(o.dtype, problem.combine);
   PartLayout from = major(o, int64_t(inputs.size()), rank);
   int64_t length = o.inner * o.block;
-  void *targets[] = {output};
+  std::span<void *const> targets(&output, 1);
   for (int64_t outer = 0; outer < o.outer && length > 0; ++outer)
     run(inputs, targets, from.offset + outer * from.outerStride, outer * length, length);
 }
