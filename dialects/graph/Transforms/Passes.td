@@ -224,8 +224,9 @@ def GraphStackSums : Pass<"graph-stack-sums", "::mlir::func::FuncOp"> {
     after the other: each addition waits for the one before, and would become a part of
     the kernel that reduces a gradient, so that all of these wait for one another.
     Four and more reductions that a chain adds up are put beside each other,
-    at most 32 at a time, and reduced: the reductions before do not depend
-    on one another any more. The order of additions changes, as in `--graph-split-reductions`.
+    16 at a time, the first of them the sum so far, and reduced: the reductions before do not
+    depend on one another any more, and a longer chain has more stacks, not more kernels. The
+    order of additions changes, as in `--graph-split-reductions`.
 
     ```mlir
     %1 = graph.add %a, %b : tensor<f32>

@@ -10,8 +10,9 @@ namespace minigptc::graph {
 using namespace mlir;
 using namespace minigptc::graph;
 
-/// Shorter chains stay, and no kernel gets more parts: chains of any length share kernels.
-static constexpr size_t kLeast = 4, kMost = 32;
+/// Shorter chains stay. A stack has so many parts, of which the first is the sum so far: few
+/// enough to be one kernel with its reduction, whatever the chain's length.
+static constexpr size_t kLeast = 4, kStack = 16;
 
 static bool isScalarSum(Operation *op) {
   auto add = dyn_cast_or_null<AddOp>(op);
@@ -45,8 +46,6 @@ static SmallVector<Value> collectParts(Operation *last, SmallVector<Operation *>
 
 /// The parts beside each other, and their sum.
 static Value sumOf(GraphBuilder &b, ArrayRef<Value> parts) {
-  if (parts.size() == 1)
-    return parts.front();
   SmallVector<Value> rows;
   for (Value part : parts)
     rows.push_back(b.reshape(part, {1}));
@@ -58,16 +57,19 @@ static void stack(Operation *last) {
   SmallVector<Value> parts = collectParts(last, links);
   if (parts.size() < kLeast || !llvm::all_of(parts, isReduced))
     return;
-  // Equal shapes make equal kernels: whole stacks first.
+  // The first stack is shorter, so that all others, and the last, which is fused with what
+  // reads the sum, are the same kernels for any number of parts.
   OpBuilder builder(last);
   GraphBuilder b(builder, last->getLoc());
-  while (parts.size() > 1) {
-    SmallVector<Value> sums;
-    for (size_t begin = 0; begin < parts.size(); begin += kMost)
-      sums.push_back(sumOf(b, ArrayRef(parts).slice(begin, std::min(kMost, parts.size() - begin))));
-    parts = std::move(sums);
+  constexpr size_t more = kStack - 1;
+  size_t next = 2 + (parts.size() - 2) % more;
+  Value sum = sumOf(b, ArrayRef(parts).take_front(next));
+  for (; next < parts.size(); next += more) {
+    SmallVector<Value> stacked{sum};
+    llvm::append_range(stacked, ArrayRef(parts).slice(next, more));
+    sum = sumOf(b, stacked);
   }
-  last->getResult(0).replaceAllUsesWith(parts.front());
+  last->getResult(0).replaceAllUsesWith(sum);
   for (Operation *link : links)
     link->erase();
 }

@@ -40,3 +40,35 @@ func.func @stay(%x: tensor<4x8xf32>, %y: tensor<f32>, %z: tensor<4xbf16>)
   %10 = graph.add %9, %c : tensor<bf16>
   return %1, %4, %5, %7, %10 : tensor<f32>, tensor<f32>, tensor<f32>, tensor<f32>, tensor<bf16>
 }
+
+// -----
+
+// A longer chain: the first stack is short, the others have the sum so far and 15 more.
+// CHECK-LABEL: func @eighteen
+// CHECK: graph.concatenate {{.*}} -> tensor<3xf32>
+// CHECK: graph.reduce sum, {{.*}} : (tensor<3xf32>) -> tensor<f32>
+// CHECK: graph.concatenate {{.*}} -> tensor<16xf32>
+// CHECK: %[[R:.*]] = graph.reduce sum, {{.*}} : (tensor<16xf32>) -> tensor<f32>
+// CHECK-NOT: graph.add
+// CHECK: return %[[R]]
+func.func @eighteen(%x: tensor<4x8xf32>) -> tensor<f32> {
+  %a = graph.reduce max, %x, dims = [0, 1] : (tensor<4x8xf32>) -> tensor<f32>
+  %1 = graph.add %a, %a : tensor<f32>
+  %2 = graph.add %1, %a : tensor<f32>
+  %3 = graph.add %2, %a : tensor<f32>
+  %4 = graph.add %3, %a : tensor<f32>
+  %5 = graph.add %4, %a : tensor<f32>
+  %6 = graph.add %5, %a : tensor<f32>
+  %7 = graph.add %6, %a : tensor<f32>
+  %8 = graph.add %7, %a : tensor<f32>
+  %9 = graph.add %8, %a : tensor<f32>
+  %10 = graph.add %9, %a : tensor<f32>
+  %11 = graph.add %10, %a : tensor<f32>
+  %12 = graph.add %11, %a : tensor<f32>
+  %13 = graph.add %12, %a : tensor<f32>
+  %14 = graph.add %13, %a : tensor<f32>
+  %15 = graph.add %14, %a : tensor<f32>
+  %16 = graph.add %15, %a : tensor<f32>
+  %17 = graph.add %16, %a : tensor<f32>
+  return %17 : tensor<f32>
+}
