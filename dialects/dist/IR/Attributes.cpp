@@ -269,7 +269,48 @@ LogicalResult DistDialect::verifyRegionResultAttribute(Operation *op, unsigned, 
                         "result " + Twine(result));
 }
 
+/// Fails unless the attribute is a list per factor of axes that the mesh has, each once.
+static LogicalResult verifyFactors(Operation *op, Attribute attribute) {
+  auto fail = [&]() -> InFlightDiagnostic {
+    return op->emitOpError() << attr::kFactors << " = " << attribute << " ";
+  };
+  auto factors = dyn_cast<ArrayAttr>(attribute);
+  if (!factors)
+    return fail() << "is no list of axes per factor";
+  auto module = op->getParentOfType<ModuleOp>();
+  MeshOp mesh = module ? findMesh(module) : MeshOp();
+  if (!mesh)
+    return fail() << "needs a mesh, but the module has none";
+  llvm::StringSet<> seen;
+  for (Attribute factor : factors) {
+    auto axes = dyn_cast<ArrayAttr>(factor);
+    if (!axes)
+      return fail() << "is no list of axes per factor";
+    for (Attribute axis : axes) {
+      auto name = dyn_cast<StringAttr>(axis);
+      if (!name || !mesh.getMesh().find(name))
+        return fail() << "names " << axis << ", which is no axis of " << mesh.getMesh();
+      if (!seen.insert(name.getValue()).second)
+        return fail() << "names " << axis << " twice";
+    }
+  }
+  return success();
+}
+
+/// Passes speak of the module's mesh.
+LogicalResult MeshOp::verify() {
+  for (MeshOp other : (*this)->getBlock()->getOps<MeshOp>())
+    if (other != *this && other->isBeforeInBlock(*this)) {
+      InFlightDiagnostic error = emitOpError() << "is a second mesh; a module has one";
+      error.attachNote(other.getLoc()) << "the first is here";
+      return error;
+    }
+  return success();
+}
+
 LogicalResult DistDialect::verifyOperationAttribute(Operation *op, NamedAttribute attribute) {
+  if (attribute.getName() == attr::kFactors)
+    return verifyFactors(op, attribute.getValue());
   if (attribute.getName() != attr::kShardings)
     return success();
   auto shardings = dyn_cast<ArrayAttr>(attribute.getValue());

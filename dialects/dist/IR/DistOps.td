@@ -11,12 +11,15 @@ defvar Dist_UsesSymbols = DeclareOpInterfaceMethods<SymbolUserOpInterface>;
 def Dist_MeshOp : Dist_Op<"mesh", [Symbol]> {
   let summary = "the devices of a program";
   let description = [{
+    A module has one.
+
     ```mlir
     dist.mesh @mesh = <["data"=4, "tensor"=2]>
     ```
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, Dist_MeshAttr:$mesh);
   let assemblyFormat = "$sym_name `=` $mesh attr-dict";
+  let hasVerifier = 1;
 }
 
 def Dist_ConstraintOp : Dist_Op<"constraint", [Pure, AllTypesMatch<["input", "result"]>, Dist_UsesSymbols,

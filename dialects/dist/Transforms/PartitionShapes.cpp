@@ -22,15 +22,18 @@ struct ConstantPartition : Base<ConstantPartition, graph::ConstantOp> {
 
 struct IotaPartition : Base<IotaPartition, graph::IotaOp> {
   SmallVector<Value> partition(Operation *op, OpBuilder &builder, const LocalOp &local) const {
-    Value part = local.clone(builder)->getResult(0);
-    for (unsigned factor : local.getRule().results[0][cast<graph::IotaOp>(op).getDim()]) {
+    RankedTensorType type = local.getResultType(0);
+    int64_t dim = cast<graph::IotaOp>(op).getDim();
+    for (unsigned factor : local.getRule().results[0][dim]) {
       if (local.getAxes(factor).empty())
         continue;
+      // Numbers are whole until the end: narrow floats would round part and offset apart.
       graph::GraphBuilder b(builder, op->getLoc());
-      Value offset = b.convert(local.getOffset(builder, factor), graph::elementType(part));
-      return {b.add(part, b.broadcastScalar(offset, graph::shapeOf(part)))};
+      Value part = graph::IotaOp::create(builder, op->getLoc(), type.clone(builder.getI64Type()), dim);
+      Value offset = b.broadcastScalar(local.getOffset(builder, factor), type.getShape());
+      return {b.convert(b.add(part, offset), type.getElementType())};
     }
-    return {part};
+    return {local.clone(builder)->getResult(0)};
   }
 };
 

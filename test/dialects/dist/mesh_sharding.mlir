@@ -113,3 +113,45 @@ func.func @f(%x: tensor<4xf32>) {
   %0 = graph.negate %x {dist.shardings = [#dist.sharding<@mesh, []>]} : tensor<4xf32>
   return
 }
+
+// -----
+
+// expected-note@+1 {{the first is here}}
+dist.mesh @mesh = <["x"=4]>
+// expected-error@+1 {{is a second mesh; a module has one}}
+dist.mesh @other = <["x"=4]>
+
+// -----
+
+dist.mesh @mesh = <["x"=4]>
+func.func @f(%x: tensor<8xf32>) -> tensor<8xf32> {
+  // expected-error@+1 {{dist.factors = [["y"]] names "y", which is no axis of #dist.mesh<["x"=4]>}}
+  %0 = graph.negate %x {dist.factors = [["y"]]} : tensor<8xf32>
+  return %0 : tensor<8xf32>
+}
+
+// -----
+
+dist.mesh @mesh = <["x"=4]>
+func.func @f(%x: tensor<8x8xf32>) -> tensor<8x8xf32> {
+  // expected-error@+1 {{names "x" twice}}
+  %0 = graph.negate %x {dist.factors = [["x"], ["x"]]} : tensor<8x8xf32>
+  return %0 : tensor<8x8xf32>
+}
+
+// -----
+
+dist.mesh @mesh = <["x"=4]>
+func.func @f(%x: tensor<8xf32>) -> tensor<8xf32> {
+  // expected-error@+1 {{dist.factors = 7 : i64 is no list of axes per factor}}
+  %0 = graph.negate %x {dist.factors = 7} : tensor<8xf32>
+  return %0 : tensor<8xf32>
+}
+
+// -----
+
+func.func @f(%x: tensor<8xf32>) -> tensor<8xf32> {
+  // expected-error@+1 {{needs a mesh, but the module has none}}
+  %0 = graph.negate %x {dist.factors = [["x"]]} : tensor<8xf32>
+  return %0 : tensor<8xf32>
+}

@@ -7,12 +7,12 @@ dist.mesh @mesh = <["data"=4]>
 
 // CHECK-LABEL: func.func @iota
 // CHECK-DAG: %[[D:.*]] = dist.axis_index @mesh ["data"]
-// CHECK-DAG: %[[I:.*]] = graph.iota dim = 0 : tensor<2x3xi32>
+// CHECK-DAG: %[[I:.*]] = graph.iota dim = 0 : tensor<2x3xi64>
 // CHECK-DAG: %[[SIZE:.*]] = graph.constant dense<2> : tensor<i64>
 // CHECK: %[[O:.*]] = graph.multiply %[[D]], %[[SIZE]]
-// CHECK: %[[C:.*]] = graph.convert %[[O]] : (tensor<i64>) -> tensor<i32>
-// CHECK: %[[B:.*]] = graph.broadcast_in_dim %[[C]]
-// CHECK: graph.add %[[I]], %[[B]]
+// CHECK: %[[B:.*]] = graph.broadcast_in_dim %[[O]]
+// CHECK: %[[S:.*]] = graph.add %[[I]], %[[B]]
+// CHECK: graph.convert %[[S]] : (tensor<2x3xi64>) -> tensor<2x3xi32>
 func.func @iota() -> (tensor<8x3xi32> {dist.sharding = #rows}) {
   %0 = graph.iota dim = 0 {dist.factors = [["data"], []], dist.shardings = [#rows]} : tensor<8x3xi32>
   return %0 : tensor<8x3xi32>
