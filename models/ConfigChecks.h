@@ -8,6 +8,12 @@
 
 namespace minigptc {
 
+/// A configuration that is refused.
+inline runtime::Status invalidConfig(std::string message, std::string help = "") {
+  return runtime::Status(runtime::StatusCode::invalidArgument, std::move(message))
+      .withHelp(std::move(help));
+}
+
 /// Positive sizes of bearable size, heads that divide the model; throws
 /// std::invalid_argument that names the key.
 inline void checkSizes(const runtime::ModelConfig &config) {

@@ -144,8 +144,8 @@ TraceError::TraceError(const std::string &message, const std::source_location &w
 // Types and values
 //===----------------------------------------------------------------------===//
 
-Type TraceContext::elementType(DType dtype) {
-  Builder builder(mlir());
+Type minigptc::detail::elementType(DType dtype, MLIRContext *context) {
+  Builder builder(context);
   switch (dtype) {
   case DType::f64: return builder.getF64Type();
   case DType::f32: return builder.getF32Type();

@@ -29,6 +29,8 @@ struct TracedFunction {
   Tree output;                             ///< its leaves are gone: only structure and types
 };
 
+mlir::Type elementType(DType dtype, mlir::MLIRContext *context);
+
 /// A function under construction. Erases it if tracing is abandoned.
 struct FunctionScope {
   FunctionScope(uint64_t id, mlir::func::FuncOp function);
@@ -78,7 +80,7 @@ public:
   /// The structure of `like` over values.
   Tree rebuild(const Tree &like, mlir::ValueRange values);
 
-  mlir::Type elementType(DType dtype);
+  mlir::Type elementType(DType dtype) { return detail::elementType(dtype, mlir()); }
   mlir::RankedTensorType tensorType(const TensorType &type);
 
   /// Traces a private function of `inputs` (values of the innermost function).

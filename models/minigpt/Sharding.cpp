@@ -1,33 +1,30 @@
 //===- Sharding.cpp - MiniGPT's annotations -------------------------------===//
 #include "models/minigpt/Sharding.h"
-
+#include "models/ConfigChecks.h"
 #include "runtime/base/Suggest.h"
 
 using namespace minigptc;
 using runtime::Status;
-using runtime::StatusCode;
 using runtime::StatusOr;
 
 namespace {
 
-Status invalid(std::string message, std::string help = "") {
-  return Status(StatusCode::invalidArgument, std::move(message)).withHelp(std::move(help));
-}
-
 Status checkMesh(const runtime::RunConfig &config, const Mesh &mesh) {
   if (!config.sharding.mode.empty())
-    return invalid("sharding.mode: modes are for the Transformer LM, minigpt has annotations of "
-                   "its own",
-                   "leave sharding.mode (--mode) out; the mesh says how to split, as in "
-                   "--mesh batch=4,model=2");
+    return invalidConfig(
+        "sharding.mode: modes are for the Transformer LM, minigpt has annotations of "
+        "its own",
+        "leave sharding.mode (--mode) out; the mesh says how to split, as in "
+        "--mesh batch=4,model=2");
   for (const MeshAxis &axis : mesh.axes())
     if (axis.name != "stage" && axis.name != "batch" && axis.name != "model")
-      return invalid("sharding.mesh_axis_names: minigpt has no axis '" + axis.name + "'",
-                     runtime::suggestion(axis.name, {"batch", "model"}));
+      return invalidConfig("sharding.mesh_axis_names: minigpt has no axis '" + axis.name + "'",
+                           runtime::suggestion(axis.name, {"batch", "model"}));
   if (mesh.size("stage") > 1)
-    return invalid("sharding.mesh_shape: axis 'stage' is " + std::to_string(mesh.size("stage")) +
-                       ", but this build has no pipeline stages",
-                   "split over batch and model only, as in --mesh batch=4,model=2");
+    return invalidConfig("sharding.mesh_shape: axis 'stage' is " +
+                             std::to_string(mesh.size("stage")) +
+                             ", but this build has no pipeline stages",
+                         "split over batch and model only, as in --mesh batch=4,model=2");
   return Status::success();
 }
 

@@ -1,11 +1,10 @@
 //===- Sharding.cpp - the Transformer LM's sharding modes -----------------===//
 #include "models/transformer_lm/Sharding.h"
-
+#include "models/ConfigChecks.h"
 #include "runtime/base/Suggest.h"
 
 using namespace minigptc;
 using runtime::Status;
-using runtime::StatusCode;
 using runtime::StatusOr;
 
 namespace {
@@ -78,18 +77,14 @@ const std::vector<Mode> &modes() {
   return list;
 }
 
-Status invalid(std::string message, std::string help) {
-  return Status(StatusCode::invalidArgument, std::move(message)).withHelp(std::move(help));
-}
-
 StatusOr<const Mode *> findMode(const std::string &name) {
   for (const Mode &mode : modes())
     if (name == mode.name)
       return &mode;
   std::string help = runtime::suggestion(name, shardingModes());
   if (name.empty())
-    return invalid("sharding.mode is missing: how shall the model lie on the devices?", help);
-  return invalid("sharding.mode: unknown sharding mode '" + name + "'", help);
+    return invalidConfig("sharding.mode is missing: how shall the model lie on the devices?", help);
+  return invalidConfig("sharding.mode: unknown sharding mode '" + name + "'", help);
 }
 
 /// The mode that a mesh of these sizes can have.
@@ -143,12 +138,12 @@ StatusOr<Mesh> minigptc::defaultMeshForMode(const std::string &name, int64_t dev
     return (*mode)->data ? Mesh{{"data", devices}, {"tensor", 1}}
                          : Mesh{{"data", 1}, {"tensor", devices}};
   if (devices % 2 != 0 || devices < 4)
-    return invalid("mode " + name +
-                       " needs at least 2 x 2 devices, and an even number of them; "
-                       "there are " +
-                       std::to_string(devices),
-                   modesFor(true, false) + " and " + modesFor(false, true) +
-                       " take any number of devices");
+    return invalidConfig("mode " + name +
+                             " needs at least 2 x 2 devices, and an even number of them; "
+                             "there are " +
+                             std::to_string(devices),
+                         modesFor(true, false) + " and " + modesFor(false, true) +
+                             " take any number of devices");
   return Mesh{{"data", devices / 2}, {"tensor", 2}};
 }
 
@@ -158,8 +153,9 @@ Status minigptc::validateMeshForMode(const Mesh &mesh, const std::string &name) 
     return mode.status();
   for (const MeshAxis &axis : mesh.axes())
     if (axis.name != "data" && axis.name != "tensor")
-      return invalid("sharding.mesh_axis_names: the Transformer LM has no axis '" + axis.name + "'",
-                     runtime::suggestion(axis.name, {"data", "tensor"}));
+      return invalidConfig("sharding.mesh_axis_names: the Transformer LM has no axis '" +
+                               axis.name + "'",
+                           runtime::suggestion(axis.name, {"data", "tensor"}));
   bool data = mesh.size("data") > 1, tensor = mesh.size("tensor") > 1;
   if (data == (*mode)->data && tensor == (*mode)->tensor)
     return Status::success();
@@ -174,10 +170,11 @@ Status minigptc::validateMeshForMode(const Mesh &mesh, const std::string &name) 
     help = "";
   if (std::string others = modesFor(data, tensor); !others.empty())
     help += (help.empty() ? "" : "; ") + ("this mesh goes with " + others);
-  return invalid("sharding.mode: mode " + name + " needs a mesh with " +
-                     wanted("data", (*mode)->data) + " and " + wanted("tensor", (*mode)->tensor) +
-                     ", this one is " + (mesh.empty() ? "of one device" : mesh.toString()),
-                 help);
+  return invalidConfig("sharding.mode: mode " + name + " needs a mesh with " +
+                           wanted("data", (*mode)->data) + " and " +
+                           wanted("tensor", (*mode)->tensor) + ", this one is " +
+                           (mesh.empty() ? "of one device" : mesh.toString()),
+                       help);
 }
 
 Status minigptc::validateModelPartitioning(const runtime::RunConfig &config, const Mesh &mesh,

@@ -1,6 +1,6 @@
 //===- Arrays.cpp - tensors of the interpreter and of the runtime ---------===//
 #include "test/support/Arrays.h"
-#include "mlir/IR/Builders.h"
+#include "compiler/trace/TraceContext.h"
 #include "runtime/train/Safetensors.h"
 
 #include <algorithm>
@@ -9,28 +9,11 @@
 using namespace minigptc;
 using minigptc::interpreter::Tensor;
 
-static mlir::Type elementType(DType dtype, mlir::MLIRContext &context) {
-  mlir::Builder builder(&context);
-  switch (dtype) {
-  case DType::f64: return builder.getF64Type();
-  case DType::f32: return builder.getF32Type();
-  case DType::bf16: return builder.getBF16Type();
-  case DType::f16: return builder.getF16Type();
-  case DType::i64: return builder.getI64Type();
-  case DType::i32: return builder.getI32Type();
-  case DType::i8: return builder.getI8Type();
-  case DType::i1: return builder.getI1Type();
-  case DType::u64: return builder.getIntegerType(64, /*isSigned=*/false);
-  case DType::u32: return builder.getIntegerType(32, /*isSigned=*/false);
-  }
-  throw std::runtime_error("no element type");
-}
-
 Array test::toArray(const Tensor &tensor) {
   mlir::Type element = tensor.getType().getElementType();
   for (DType dtype : {DType::f64, DType::f32, DType::bf16, DType::f16, DType::i64, DType::i32,
                       DType::i8, DType::i1, DType::u64, DType::u32}) {
-    if (elementType(dtype, *element.getContext()) != element)
+    if (detail::elementType(dtype, element.getContext()) != element)
       continue;
     Array array(TensorType{dtype, Shape(tensor.getShape().begin(), tensor.getShape().end())});
     std::copy_n(tensor.data(), tensor.getNumBytes(), array.data());
@@ -40,7 +23,8 @@ Array test::toArray(const Tensor &tensor) {
 }
 
 Tensor test::toTensor(const Array &array, mlir::MLIRContext &context) {
-  Tensor tensor(mlir::RankedTensorType::get(array.shape(), elementType(array.dtype(), context)));
+  Tensor tensor(
+      mlir::RankedTensorType::get(array.shape(), detail::elementType(array.dtype(), &context)));
   std::copy_n(array.data(), tensor.getNumBytes(), tensor.mutableData());
   return tensor;
 }

@@ -4,6 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "minigptc/runtime/Mesh.h"
+#include "models/ConfigChecks.h"
 #include "models/ModelSharding.h"
 #include "models/transformer_lm/Sharding.h"
 #include "tools/minigptc/Config.h"
@@ -15,13 +16,8 @@ using namespace minigptc;
 using runtime::RunConfig;
 using runtime::ShardingConfig;
 using runtime::Status;
-using runtime::StatusCode;
 
 namespace {
-
-Status invalid(std::string message, std::string help = "") {
-  return Status(StatusCode::invalidArgument, std::move(message)).withHelp(std::move(help));
-}
 
 int64_t devicesOf(const std::vector<int64_t> &shape) {
   return std::accumulate(shape.begin(), shape.end(), int64_t(1), std::multiplies<>());
@@ -67,9 +63,10 @@ Status ConfigBuilder::applyDevices(int64_t devices, const std::string &mesh,
     setMesh(sharding, *parsed);
     places_["sharding.mesh_shape"] = places_["sharding.mesh_axis_names"] = "--mesh " + mesh;
     if (devices != 0 && devices != parsed->numDevices())
-      return invalid("the mesh " + parsed->toString() + " has " + number(parsed->numDevices()) +
-                         " devices, but --devices is " + number(devices),
-                     "leave --devices out, or make it " + number(parsed->numDevices()))
+      return invalidConfig("the mesh " + parsed->toString() + " has " +
+                               number(parsed->numDevices()) + " devices, but --devices is " +
+                               number(devices),
+                           "leave --devices out, or make it " + number(parsed->numDevices()))
           .at("--mesh " + mesh);
     return Status::success();
   }
@@ -113,15 +110,16 @@ Status ConfigBuilder::finishSharding(RunConfig &config) const {
   };
   std::vector<std::string> axes = axesOf(config);
   if (sharding.meshShape.empty())
-    return at(invalid("sharding.mesh_shape is missing: on how many devices shall the model lie?",
+    return at(
+        invalidConfig("sharding.mesh_shape is missing: on how many devices shall the model lie?",
                       "give --devices N, or --mesh " + axes[0] + "=4," + axes[1] + "=2"),
-              {"sharding.mode", "sharding.enabled"});
+        {"sharding.mode", "sharding.enabled"});
   if (sharding.meshAxisNames.empty() && sharding.meshShape.size() <= axes.size())
     sharding.meshAxisNames.assign(axes.begin(), axes.begin() + sharding.meshShape.size());
   if (sharding.meshAxisNames.size() != sharding.meshShape.size())
-    return at(invalid("sharding.mesh_shape has " + std::to_string(sharding.meshShape.size()) +
-                      " sizes, sharding.mesh_axis_names " +
-                      std::to_string(sharding.meshAxisNames.size()) + " names"),
+    return at(invalidConfig("sharding.mesh_shape has " + std::to_string(sharding.meshShape.size()) +
+                            " sizes, sharding.mesh_axis_names " +
+                            std::to_string(sharding.meshAxisNames.size()) + " names"),
               {"sharding.mesh_axis_names", "sharding.mesh_shape"});
   // The command line's rules for meshes hold for files, too.
   runtime::StatusOr<Mesh> mesh = Mesh::parse(meshOf(sharding).toString());

@@ -3,6 +3,7 @@
 
 #include "dialects/dist/IR/Sharding.h"
 #include "dialects/exec/IR/Exec.h"
+#include "dialects/graph/IR/Builders.h"
 
 using namespace mlir;
 using namespace minigptc;
@@ -45,10 +46,6 @@ int64_t product(ArrayRef<int64_t> sizes) {
   for (int64_t size : sizes)
     result *= size;
   return result;
-}
-
-ArrayRef<int64_t> shapeOf(Value tensor) {
-  return cast<RankedTensorType>(tensor.getType()).getShape();
 }
 
 /// Parts along one dimension; `part` has one part's shape.
@@ -98,7 +95,7 @@ struct AllGather : Collective<AllGather, dist::AllGatherOp> {
     auto gather = cast<dist::AllGatherOp>(op);
     Parts parts;
     for (auto [input, dim] : llvm::zip_equal(gather.getInputs(), gather.getDims()))
-      addPartsAlong(parts, shapeOf(input), dim);
+      addPartsAlong(parts, graph::shapeOf(input), dim);
     return emitCollective(gather, builder, inputs, outputs, parts,
                           {exec::CollectiveKind::all_gather, {}, {}, {}});
   }
@@ -110,7 +107,7 @@ struct ReduceScatter : Collective<ReduceScatter, dist::ReduceScatterOp> {
     auto scatter = cast<dist::ReduceScatterOp>(op);
     Parts parts;
     for (auto [output, dim] : llvm::zip_equal(scatter.getOutputs(), scatter.getDims()))
-      addPartsAlong(parts, shapeOf(output), dim);
+      addPartsAlong(parts, graph::shapeOf(output), dim);
     return emitCollective(
         scatter, builder, inputs, outputs, parts,
         {exec::CollectiveKind::reduce_scatter, toCombine(builder, scatter.getCombine()), {}, {}});
@@ -121,7 +118,7 @@ struct ReduceScatter : Collective<ReduceScatter, dist::ReduceScatterOp> {
 Parts wholeParts(OperandRange tensors) {
   Parts parts;
   for (Value tensor : tensors)
-    parts.add(1, 1, product(shapeOf(tensor)));
+    parts.add(1, 1, product(graph::shapeOf(tensor)));
   return parts;
 }
 
@@ -155,8 +152,8 @@ struct AllToAll : Collective<AllToAll, dist::AllToAllOp> {
          llvm::enumerate(llvm::zip_equal(exchange.getSplitDims(), exchange.getConcatDims()))) {
       auto [split, concat] = dims;
       // A part: the input's shape, the output's along `split`.
-      SmallVector<int64_t> part(shapeOf(exchange.getInputs()[i]));
-      part[split] = shapeOf(exchange.getOutputs()[i])[split];
+      SmallVector<int64_t> part(graph::shapeOf(exchange.getInputs()[i]));
+      part[split] = graph::shapeOf(exchange.getOutputs()[i])[split];
       int64_t first = std::min(split, concat), second = std::max(split, concat);
       ArrayRef<int64_t> sizes(part);
       parts.add(product(sizes.take_front(first)), product(sizes.slice(first, second - first)),

@@ -21,6 +21,10 @@ MeshOp dist::findMesh(ModuleOp module) {
   return meshes.empty() ? MeshOp() : *meshes.begin();
 }
 
+bool dist::runsOnDevices(func::FuncOp function) {
+  return !function.isExternal() && !function->hasAttr(graph::attr::kHost);
+}
+
 /// `custom<Keyword>`: how a reduction combines, as a bare word.
 static ParseResult parseKeyword(OpAsmParser &parser, graph::ReduceKindAttr &attribute) {
   SMLoc place = parser.getCurrentLocation();

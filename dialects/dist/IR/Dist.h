@@ -36,6 +36,8 @@ inline constexpr llvm::StringLiteral kGlobalType = "dist.global_type";
 
 /// The module's mesh, or null. A program has one.
 MeshOp findMesh(mlir::ModuleOp module);
+/// Whether devices run the function: it has a body, and is not the host's.
+bool runsOnDevices(mlir::func::FuncOp function);
 
 } // namespace minigptc::dist
 

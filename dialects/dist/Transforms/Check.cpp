@@ -158,8 +158,7 @@ struct DistCheck : dist::impl::DistCheckBase<DistCheck> {
       return;
     WantedShardings shardings(getOperation(), mesh.getMesh());
     for (auto function : getOperation().getOps<func::FuncOp>())
-      if (!function.isExternal() && !function->hasAttr(graph::attr::kHost) &&
-          failed(Checker(mesh.getMesh(), shardings).check(function)))
+      if (runsOnDevices(function) && failed(Checker(mesh.getMesh(), shardings).check(function)))
         return signalPassFailure();
   }
 };

@@ -71,7 +71,7 @@ struct DistInsertReshards : dist::impl::DistInsertReshardsBase<DistInsertReshard
       return;
     WantedShardings shardings(getOperation(), mesh.getMesh());
     for (auto function : getOperation().getOps<func::FuncOp>())
-      if (!function.isExternal() && !function->hasAttr(graph::attr::kHost))
+      if (runsOnDevices(function))
         FunctionReshards(function, mesh, shardings).run();
   }
 };

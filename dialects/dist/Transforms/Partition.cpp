@@ -245,12 +245,9 @@ struct Partition : minigptc::dist::impl::DistPartitionBase<Partition> {
     if (!mesh)
       return;
     ReshardEmitter resharder(mesh);
-    for (auto function : getOperation().getOps<func::FuncOp>()) {
-      if (function->hasAttr(graph::attr::kHost) || function.isDeclaration())
-        continue;
-      if (failed(FunctionPartitioner(function, mesh, resharder).run()))
+    for (auto function : getOperation().getOps<func::FuncOp>())
+      if (runsOnDevices(function) && failed(FunctionPartitioner(function, mesh, resharder).run()))
         return signalPassFailure();
-    }
   }
 };
 } // namespace

@@ -8,11 +8,8 @@ using namespace minigptc;
 using namespace minigptc::dist;
 
 namespace {
-template <typename Model, typename Op>
-using Base = graph::PartitionableOp::ExternalModel<Model, Op>;
-
 /// Elements that mean nothing do not count.
-struct ReducePartition : Base<ReducePartition, graph::ReduceOp> {
+struct ReducePartition : PartitionModel<ReducePartition, graph::ReduceOp> {
   SmallVector<Value> partition(Operation *op, OpBuilder &builder, const LocalOp &local) const {
     Value operand = local.getOperands()[0];
     auto neutral = getNeutral(cast<graph::ReduceOp>(op).getKind(), graph::elementType(operand));
@@ -23,7 +20,7 @@ struct ReducePartition : Base<ReducePartition, graph::ReduceOp> {
 };
 
 /// Both sides are zero there: zero times what means nothing need not be zero.
-struct DotGeneralPartition : Base<DotGeneralPartition, graph::DotGeneralOp> {
+struct DotGeneralPartition : PartitionModel<DotGeneralPartition, graph::DotGeneralOp> {
   SmallVector<Value> partition(Operation *, OpBuilder &builder, const LocalOp &local) const {
     SmallVector<Value> operands;
     for (auto [value, dims] : llvm::zip_equal(local.getOperands(), local.getRule().operands))
@@ -35,7 +32,7 @@ struct DotGeneralPartition : Base<DotGeneralPartition, graph::DotGeneralOp> {
 
 /// A device looks up the ids of its rows, and has zeros for others; ids that mean nothing
 /// become 0, for they may be anything.
-struct EmbeddingPartition : Base<EmbeddingPartition, graph::EmbeddingOp> {
+struct EmbeddingPartition : PartitionModel<EmbeddingPartition, graph::EmbeddingOp> {
   SmallVector<Value> partition(Operation *op, OpBuilder &builder, const LocalOp &local) const {
     graph::GraphBuilder b(builder, op->getLoc());
     Value table = local.getOperands()[0], ids = local.getOperands()[1];
@@ -63,7 +60,7 @@ bool isZero(Value value) {
 
 /// Indices count from the device's first row, so that those of others' rows are out of
 /// range, as are those that mean nothing. The first device alone starts with what is there.
-struct ScatterPartition : Base<ScatterPartition, graph::ScatterOp> {
+struct ScatterPartition : PartitionModel<ScatterPartition, graph::ScatterOp> {
   SmallVector<Value> partition(Operation *op, OpBuilder &builder, const LocalOp &local) const {
     graph::GraphBuilder b(builder, op->getLoc());
     SmallVector<Value> operands(local.getOperands());

@@ -6,15 +6,12 @@ using namespace minigptc;
 using namespace minigptc::dist;
 
 namespace {
-template <typename Model, typename Op>
-using Base = graph::PartitionableOp::ExternalModel<Model, Op>;
-
 constexpr StringRef kWhy = "devices have parts of the classes";
 
 /// Two all-reduces of numbers per position: the maximum, then the sum of exponentials
 /// together with the target's logit, which one device has.
 struct SoftmaxCrossEntropyPartition
-    : Base<SoftmaxCrossEntropyPartition, graph::SoftmaxCrossEntropyOp> {
+    : PartitionModel<SoftmaxCrossEntropyPartition, graph::SoftmaxCrossEntropyOp> {
   SmallVector<Value> partition(Operation *op, OpBuilder &builder, const LocalOp &local) const {
     graph::GraphBuilder b(builder, op->getLoc());
     Value logits = local.getOperands()[0], targets = local.getOperands()[1];
@@ -174,7 +171,7 @@ private:
 };
 
 struct LinearCrossEntropyPartition
-    : Base<LinearCrossEntropyPartition, graph::LinearCrossEntropyOp> {
+    : PartitionModel<LinearCrossEntropyPartition, graph::LinearCrossEntropyOp> {
   SmallVector<Value> partition(Operation *op, OpBuilder &builder, const LocalOp &local) const {
     return HeadPart(cast<graph::LinearCrossEntropyOp>(op), builder, local).emit();
   }

@@ -16,6 +16,9 @@ namespace minigptc::dist {
 
 void registerPartitionModels(mlir::DialectRegistry &registry);
 
+template <typename Model, typename Op>
+using PartitionModel = graph::PartitionableOp::ExternalModel<Model, Op>;
+
 // Of one file each.
 void attachShapePartitions(mlir::MLIRContext &context);       ///< sizes and places
 void attachContractionPartitions(mlir::MLIRContext &context); ///< sums, products, look-ups

@@ -8,9 +8,6 @@ using namespace minigptc;
 using namespace minigptc::dist;
 
 namespace {
-template <typename Model, typename Op>
-using Base = graph::PartitionableOp::ExternalModel<Model, Op>;
-
 constexpr StringRef kWhy = "devices have parts of what is normalised";
 
 /// The factor of the dimension that is normalised, and its operand in the type of
@@ -39,6 +36,10 @@ struct Normalised {
     Value square = mean(b.square(value));
     return b.inverseRoot(b.add(square, epsilon.convertToDouble()));
   }
+  /// A scale or bias, for every row.
+  Value spread(Value parameter) const {
+    return b.broadcastLeading(b.convert(parameter, graph::elementType(x)), graph::shapeOf(x));
+  }
 
   graph::GraphBuilder &b;
   const LocalOp &local;
@@ -47,7 +48,7 @@ struct Normalised {
   Value x;
 };
 
-struct SoftmaxPartition : Base<SoftmaxPartition, graph::SoftmaxOp> {
+struct SoftmaxPartition : PartitionModel<SoftmaxPartition, graph::SoftmaxOp> {
   SmallVector<Value> partition(Operation *op, OpBuilder &builder, const LocalOp &local) const {
     graph::GraphBuilder b(builder, op->getLoc());
     Normalised n(b, local, int64_t(cast<graph::SoftmaxOp>(op).getDim()));
@@ -63,7 +64,7 @@ struct SoftmaxPartition : Base<SoftmaxPartition, graph::SoftmaxOp> {
   }
 };
 
-struct LayerNormPartition : Base<LayerNormPartition, graph::LayerNormOp> {
+struct LayerNormPartition : PartitionModel<LayerNormPartition, graph::LayerNormOp> {
   SmallVector<Value> partition(Operation *op, OpBuilder &builder, const LocalOp &local) const {
     graph::GraphBuilder b(builder, op->getLoc());
     Normalised n(b, local, graph::rankOf(op->getResult(0)) - 1);
@@ -73,15 +74,12 @@ struct LayerNormPartition : Base<LayerNormPartition, graph::LayerNormOp> {
     Value centred = b.subtract(n.x, n.mean(n.x));
     Value normal = b.multiply(
         centred, n.inverseRootMeanSquare(centred, cast<graph::LayerNormOp>(op).getEpsilon()));
-    auto spread = [&](Value parameter) {
-      return b.broadcastLeading(b.convert(parameter, graph::elementType(n.x)), graph::shapeOf(n.x));
-    };
-    Value result = b.add(b.multiply(normal, spread(operands[1])), spread(operands[2]));
+    Value result = b.add(b.multiply(normal, n.spread(operands[1])), n.spread(operands[2]));
     return {b.convert(result, graph::elementType(operands[0]))};
   }
 };
 
-struct RmsNormPartition : Base<RmsNormPartition, graph::RmsNormOp> {
+struct RmsNormPartition : PartitionModel<RmsNormPartition, graph::RmsNormOp> {
   SmallVector<Value> partition(Operation *op, OpBuilder &builder, const LocalOp &local) const {
     graph::GraphBuilder b(builder, op->getLoc());
     Normalised n(b, local, graph::rankOf(op->getResult(0)) - 1);
@@ -90,9 +88,8 @@ struct RmsNormPartition : Base<RmsNormPartition, graph::RmsNormOp> {
     ValueRange operands = local.getOperands();
     Value normal =
         b.multiply(n.x, n.inverseRootMeanSquare(n.x, cast<graph::RmsNormOp>(op).getEpsilon()));
-    Value scale =
-        b.broadcastLeading(b.convert(operands[1], graph::elementType(n.x)), graph::shapeOf(n.x));
-    return {b.convert(b.multiply(normal, scale), graph::elementType(operands[0]))};
+    Value result = b.multiply(normal, n.spread(operands[1]));
+    return {b.convert(result, graph::elementType(operands[0]))};
   }
 };
 } // namespace

@@ -6,11 +6,8 @@ using namespace minigptc;
 using namespace minigptc::dist;
 
 namespace {
-template <typename Model, typename Op>
-using Base = graph::PartitionableOp::ExternalModel<Model, Op>;
-
 /// A constant that is not the same everywhere is left to the partitioner, which slices it.
-struct ConstantPartition : Base<ConstantPartition, graph::ConstantOp> {
+struct ConstantPartition : PartitionModel<ConstantPartition, graph::ConstantOp> {
   SmallVector<Value> partition(Operation *op, OpBuilder &builder, const LocalOp &local) const {
     auto value = dyn_cast<DenseElementsAttr>(cast<graph::ConstantOp>(op).getValue());
     if (!value || !value.isSplat())
@@ -20,7 +17,7 @@ struct ConstantPartition : Base<ConstantPartition, graph::ConstantOp> {
   }
 };
 
-struct IotaPartition : Base<IotaPartition, graph::IotaOp> {
+struct IotaPartition : PartitionModel<IotaPartition, graph::IotaOp> {
   SmallVector<Value> partition(Operation *op, OpBuilder &builder, const LocalOp &local) const {
     RankedTensorType type = local.getResultType(0);
     int64_t dim = cast<graph::IotaOp>(op).getDim();
@@ -29,7 +26,8 @@ struct IotaPartition : Base<IotaPartition, graph::IotaOp> {
         continue;
       // Numbers are whole until the end: narrow floats would round part and offset apart.
       graph::GraphBuilder b(builder, op->getLoc());
-      Value part = graph::IotaOp::create(builder, op->getLoc(), type.clone(builder.getI64Type()), dim);
+      Value part =
+          graph::IotaOp::create(builder, op->getLoc(), type.clone(builder.getI64Type()), dim);
       Value offset = b.broadcastScalar(local.getOffset(builder, factor), type.getShape());
       return {b.convert(b.add(part, offset), type.getElementType())};
     }
@@ -38,7 +36,7 @@ struct IotaPartition : Base<IotaPartition, graph::IotaOp> {
 };
 
 /// Dimensions that pass through are whole: of their part the slice takes all.
-struct SlicePartition : Base<SlicePartition, graph::SliceOp> {
+struct SlicePartition : PartitionModel<SlicePartition, graph::SliceOp> {
   SmallVector<Value> partition(Operation *op, OpBuilder &builder, const LocalOp &local) const {
     auto slice = cast<graph::SliceOp>(op);
     SmallVector<int64_t> limit(slice.getLimit());
@@ -50,7 +48,7 @@ struct SlicePartition : Base<SlicePartition, graph::SliceOp> {
   }
 };
 
-struct DynamicSlicePartition : Base<DynamicSlicePartition, graph::DynamicSliceOp> {
+struct DynamicSlicePartition : PartitionModel<DynamicSlicePartition, graph::DynamicSliceOp> {
   SmallVector<Value> partition(Operation *op, OpBuilder &builder, const LocalOp &local) const {
     SmallVector<int64_t> sizes(cast<graph::DynamicSliceOp>(op).getSizes());
     for (auto [dim, factors] : llvm::enumerate(local.getRule().operands[0]))
@@ -81,7 +79,7 @@ Value addOffsets(OpBuilder &builder, const LocalOp &local, Value offsets) {
 }
 
 /// Every device draws the numbers of its part of the whole tensor.
-struct RandomBitsPartition : Base<RandomBitsPartition, graph::RandomBitsOp> {
+struct RandomBitsPartition : PartitionModel<RandomBitsPartition, graph::RandomBitsOp> {
   SmallVector<Value> partition(Operation *, OpBuilder &builder, const LocalOp &local) const {
     SmallVector<Value> operands(local.getOperands());
     operands[1] = addOffsets(builder, local, operands[1]);

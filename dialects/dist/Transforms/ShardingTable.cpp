@@ -1,5 +1,6 @@
 //===- ShardingTable.cpp - what propagation knows -------------------------===//
 #include "dialects/dist/Transforms/ShardingTable.h"
+#include "dialects/dist/Transforms/WantedShardings.h"
 
 #include "llvm/ADT/StringExtras.h"
 
@@ -73,7 +74,7 @@ FailureOr<ShardingTable> ShardingTable::build(ModuleOp module, MeshOp mesh) {
   table.mesh = mesh.getMesh();
   table.graph = std::move(*graph);
   for (func::FuncOp function : table.graph.getPostOrder())
-    if (!function.isExternal() && !function->hasAttr(graph::attr::kHost))
+    if (runsOnDevices(function))
       table.addFunction(function);
   return table;
 }
@@ -117,10 +118,9 @@ Slot ShardingTable::makeSlot(FunctionEntry &entry, unsigned number, bool isResul
 }
 
 OpEntry OpEntry::of(Operation *op, MeshAttr mesh) {
-  auto ruled = dyn_cast<graph::ShardingRuleOp>(op);
   OpEntry entry;
   entry.op = op;
-  entry.rule = ruled ? ruled.getShardingRule() : graph::ShardingRule::replicated(op);
+  entry.rule = getRule(op);
   entry.factorAxes.resize(entry.rule.factors.size());
   entry.factorOf.resize(mesh.getNames().size());
   entry.decisions.resize(mesh.getNames().size());
@@ -187,7 +187,7 @@ Sharding ShardingTable::resultOf(const OpEntry &entry, unsigned result) const {
 // What is stored
 //===----------------------------------------------------------------------===//
 
-static bool isProduct(Operation *op) {
+bool dist::isProduct(Operation *op) {
   auto cost = dyn_cast<graph::CostOp>(op);
   return cost && cost.getMatmulFlops() > 0;
 }

@@ -132,6 +132,8 @@ std::string describe(mlir::func::FuncOp function, unsigned number, bool isResult
 /// Whether an argument holds a parameter, a moment, or whatever else is kept between runs:
 /// its sharding says how it is stored, and computes nothing.
 bool isStored(mlir::func::FuncOp function, unsigned argument);
+/// Whether an op is a matrix product, or has some.
+bool isProduct(mlir::Operation *op);
 /// The one large operand of an op that makes it in another type or shape, if it is such an op.
 std::optional<unsigned> followedOperand(const OpEntry &entry);
 /// "P('data', None)"

@@ -61,7 +61,7 @@ LogicalResult Specializer::run() {
   if (failed(functions))
     return failure();
   for (func::FuncOp function : llvm::reverse(functions->getPostOrder())) {
-    if (function.isExternal() || function->hasAttr(graph::attr::kHost))
+    if (!runsOnDevices(function))
       continue;
     if (function.isPublic())
       completeEntry(function);

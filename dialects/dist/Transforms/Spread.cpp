@@ -20,7 +20,7 @@ static bool hasFactor(ArrayRef<DimFactors> tensor, unsigned factor) {
 }
 
 OpRank dist::rankOf(Operation *op) {
-  if (auto cost = dyn_cast<graph::CostOp>(op); cost && cost.getMatmulFlops() > 0)
+  if (isProduct(op))
     return OpRank::product;
   auto fusible = dyn_cast<graph::FusibleOp>(op);
   if (!fusible)

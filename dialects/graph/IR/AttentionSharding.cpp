@@ -4,14 +4,10 @@
 // has one), by the query heads of its group. Queries and keys are whole on every device.
 //
 //===----------------------------------------------------------------------===//
-#include "dialects/graph/IR/Graph.h"
+#include "dialects/graph/IR/Builders.h"
 
 using namespace mlir;
 using namespace minigptc::graph;
-
-static ArrayRef<int64_t> shapeOf(Value value) {
-  return cast<RankedTensorType>(value.getType()).getShape();
-}
 
 namespace {
 struct AttentionFactors {

@@ -1,12 +1,8 @@
 //===- CompositeSharding.cpp - how composite ops may be cut ---------------===//
-#include "dialects/graph/IR/Graph.h"
+#include "dialects/graph/IR/Builders.h"
 
 using namespace mlir;
 using namespace minigptc::graph;
-
-static ArrayRef<int64_t> shapeOf(Value value) {
-  return cast<RankedTensorType>(value.getType()).getShape();
-}
 
 /// An elementwise rule but for one dimension, over which statistics are made together.
 static ShardingRule normalisingRule(Operation *op, unsigned dim) {

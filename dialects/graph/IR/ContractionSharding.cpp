@@ -1,12 +1,8 @@
 //===- ContractionSharding.cpp - how reductions and products may be cut ---===//
-#include "dialects/graph/IR/Graph.h"
+#include "dialects/graph/IR/Builders.h"
 
 using namespace mlir;
 using namespace minigptc::graph;
-
-static ArrayRef<int64_t> shapeOf(Value value) {
-  return cast<RankedTensorType>(value.getType()).getShape();
-}
 
 ShardingRule ReduceOp::getShardingRule() {
   ShardingRule rule = ShardingRule::replicated(*this);

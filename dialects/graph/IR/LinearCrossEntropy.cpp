@@ -125,6 +125,14 @@ static RankedTensorType rowsType(RankedTensorType hidden) {
                                getAccumulatorType(hidden.getElementType()));
 }
 
+/// The gradients' types: those of hidden, weight and, where there is one, bias.
+template <typename Adaptor>
+static void appendGradTypes(Adaptor adaptor, SmallVectorImpl<Type> &inferred) {
+  inferred.append({adaptor.getHidden().getType(), adaptor.getWeight().getType()});
+  if (adaptor.getBias())
+    inferred.push_back(adaptor.getBias().getType());
+}
+
 LogicalResult LinearCrossEntropyOp::inferReturnTypes(MLIRContext *,
                                                      std::optional<Location> location,
                                                      Adaptor adaptor,
@@ -132,11 +140,9 @@ LogicalResult LinearCrossEntropyOp::inferReturnTypes(MLIRContext *,
   OpChecker check(location, getOperationName());
   if (failed(checkHead(check, adaptor)))
     return failure();
-  RankedTensorType type = tensorType(adaptor.getHidden());
-  inferred.append({RankedTensorType::get({}, getAccumulatorType(type.getElementType())), type,
-                   adaptor.getWeight().getType()});
-  if (adaptor.getBias())
-    inferred.push_back(adaptor.getBias().getType());
+  Type element = tensorType(adaptor.getHidden()).getElementType();
+  inferred.push_back(RankedTensorType::get({}, getAccumulatorType(element)));
+  appendGradTypes(adaptor, inferred);
   return success();
 }
 
@@ -163,9 +169,7 @@ LogicalResult LinearCrossEntropyGradOp::inferReturnTypes(MLIRContext *,
     return check.error() << "logSumExp " << describe(logSumExp) << " must be "
                          << describe(rowsType(type)) << ", one per position of hidden "
                          << describe(type) << note(logSumExp, "logSumExp");
-  inferred.append({type, adaptor.getWeight().getType()});
-  if (adaptor.getBias())
-    inferred.push_back(adaptor.getBias().getType());
+  appendGradTypes(adaptor, inferred);
   return success();
 }
 

@@ -4,17 +4,13 @@
 // is taken, or to which something is added, is whole on every device.
 //
 //===----------------------------------------------------------------------===//
-#include "dialects/graph/IR/Graph.h"
+#include "dialects/graph/IR/Builders.h"
 #include "mlir/IR/Matchers.h"
 
 #include <numeric>
 
 using namespace mlir;
 using namespace minigptc::graph;
-
-static ArrayRef<int64_t> shapeOf(Value value) {
-  return cast<RankedTensorType>(value.getType()).getShape();
-}
 
 /// All dimensions of the result pass through, operands (a key, offsets) are whole.
 static ShardingRule generatorRule(Operation *op) {

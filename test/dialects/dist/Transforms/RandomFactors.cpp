@@ -10,8 +10,6 @@ using dist::Axes;
 using dist::Sharding;
 
 namespace {
-RankedTensorType tensorType(Value value) { return cast<RankedTensorType>(value.getType()); }
-
 class Cutter {
 public:
   Cutter(ModuleOp module, dist::MeshOp meshOp, uint64_t seed)
