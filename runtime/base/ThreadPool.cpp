@@ -5,7 +5,7 @@
 
 #include <algorithm>
 #include <sched.h>
-#include <system_error>
+#include <utility>
 
 namespace minigptc::runtime {
 namespace {
@@ -33,7 +33,7 @@ ThreadPool::ThreadPool(int threads) {
   for (int i = 1; i < threads; ++i) {
     try {
       workers_.emplace_back([this, i] { workerLoop(i); });
-    } catch (const std::system_error &) {
+    } catch (const std::exception &) {
       break; // the system gives no more threads: the results are the same with fewer
     }
   }
@@ -75,14 +75,23 @@ void ThreadPool::runErased(int64_t tasks, Function function, void *context) {
   if (!spinUntil(spinMicroseconds_, [&] { return inside_ == 0; }))
     for (int count; (count = inside_) != 0;)
       inside_.wait(count);
+  if (thrown_)
+    std::rethrow_exception(std::exchange(thrown_, nullptr));
 }
 
-void ThreadPool::work() {
-  int64_t start = log_ ? nanosecondsNow() : 0, done = 0;
-  for (int64_t task; (task = next_.fetch_add(1, std::memory_order_relaxed)) < tasks_; ++done)
-    function_(context_, task, workerNumber);
-  if (log_ && done > 0)
-    (*log_)[size_t(workerNumber)].push_back({start, nanosecondsNow(), done});
+void ThreadPool::work() noexcept {
+  try {
+    int64_t start = log_ ? nanosecondsNow() : 0, done = 0;
+    for (int64_t task; (task = next_.fetch_add(1, std::memory_order_relaxed)) < tasks_; ++done)
+      function_(context_, task, workerNumber);
+    if (log_ && done > 0)
+      (*log_)[size_t(workerNumber)].push_back({start, nanosecondsNow(), done});
+  } catch (...) {
+    next_.store(tasks_, std::memory_order_relaxed);
+    std::lock_guard lock(thrownMutex_);
+    if (!thrown_)
+      thrown_ = std::current_exception();
+  }
 }
 
 void ThreadPool::record(ThreadLog *log) {

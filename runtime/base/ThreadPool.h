@@ -14,6 +14,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <exception>
 #include <mutex>
 #include <thread>
 #include <type_traits>
@@ -43,8 +44,9 @@ public:
   int threads() const { return int(workers_.size()) + 1; }
 
   /// Calls `body(task)` or `body(task, worker)` for each task of [0, tasks), returns when
-  /// all are done. No two tasks of one worker, a number in [0, threads()), run at once. The
-  /// body throws nothing.
+  /// all are done. No two tasks of one worker, a number in [0, threads()), run at once. Where
+  /// the body throws, tasks that nobody has begun are left out, and the first exception is
+  /// thrown here.
   template <typename Body> void run(int64_t tasks, Body &&body) {
     using Callable = std::remove_reference_t<Body>;
     runErased(
@@ -67,7 +69,7 @@ private:
   using Function = void (*)(void *context, int64_t task, int worker);
 
   void runErased(int64_t tasks, Function function, void *context);
-  void work();
+  void work() noexcept;
   void workerLoop(int number);
   /// Waits until `generation_` is no longer `seen`.
   void awaitChange(uint32_t seen);
@@ -78,6 +80,8 @@ private:
   void *context_ = nullptr;
   int64_t tasks_ = 0;
   ThreadLog *log_ = nullptr;
+  std::mutex thrownMutex_;
+  std::exception_ptr thrown_; ///< by a task of the open job
 
   alignas(64) std::atomic<int64_t> next_{0};        ///< the task to be picked up next
   alignas(64) std::atomic<uint32_t> generation_{0}; ///< changes with every job and at the end

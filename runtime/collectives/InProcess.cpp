@@ -16,22 +16,30 @@ class InProcessWorld::End final : public Communicator {
 public:
   End(InProcessWorld &world, int64_t device) : world_(world), device_(device) {}
   int64_t device() const override { return device_; }
-  void beat() override {
-    world_.states_[size_t(device_)].beats.fetch_add(1, std::memory_order_relaxed);
-  }
   Status run(const CollectiveProblem &problem, std::span<void *const> inputs,
              std::span<void *const> outputs, const CollectiveSite &site) override;
 
 private:
+  Meeting &meetingOf(const DeviceGroup &group);
+
   InProcessWorld &world_;
   int64_t device_;
-  std::vector<const void *> inputs_; ///< of one operand, by rank
+  std::vector<std::pair<DeviceGroup, Meeting *>> meetings_; ///< this device's, so far
+  std::vector<const void *> inputs_;                        ///< of one operand, by rank
   std::vector<void *> outputs_;
 };
 
+/// Looked up without the lock, and without memory, from the second time on.
+InProcessWorld::Meeting &InProcessWorld::End::meetingOf(const DeviceGroup &group) {
+  for (auto &[known, meeting] : meetings_)
+    if (known == group)
+      return *meeting;
+  return *meetings_.emplace_back(group, &world_.meetingOf(device_, group)).second;
+}
+
 Status InProcessWorld::End::run(const CollectiveProblem &problem, std::span<void *const> inputs,
                                 std::span<void *const> outputs, const CollectiveSite &site) {
-  Meeting &meeting = world_.meetingOf(device_, problem.group);
+  Meeting &meeting = meetingOf(problem.group);
   int64_t rank = problem.group.rankOf(device_);
   Visit &mine = meeting.visits[size_t(rank)]; // Nobody looks at it before we have come.
   mine.problem = &problem;
@@ -77,7 +85,7 @@ void InProcessWorld::finish(int64_t device, const Status &status) {
   if (!status)
     failNow(status);
   else
-    failIfStuck();
+    failIfStuck(device);
 }
 
 void InProcessWorld::fail(Status status) {
@@ -114,7 +122,7 @@ Status InProcessWorld::meet(Meeting &meeting, int64_t device, int64_t rank, bool
     state.state = State::waiting;
     state.meeting = &meeting;
     state.rank = rank;
-    failIfStuck();
+    failIfStuck(device);
     return await(lock, meeting, meeting.generation);
   }
   Status agreed = entering ? checkAgreement(meeting) : Status();
@@ -134,35 +142,13 @@ Status InProcessWorld::meet(Meeting &meeting, int64_t device, int64_t rank, bool
 
 /// Until the meeting's generation is no longer `seen`. The lock is held on entry.
 Status InProcessWorld::await(std::unique_lock<std::mutex> &lock, Meeting &meeting, uint64_t seen) {
-  using Clock = std::chrono::steady_clock;
   auto over = [&] { return meeting.generation != seen || failed_; };
   if (options_.spinMicroseconds > 0) {
     lock.unlock();
     spinUntil(options_.spinMicroseconds, over);
     lock.lock();
   }
-  auto beats = [&] {
-    uint64_t sum = 0;
-    for (size_t r = 0; r < meeting.members.size(); ++r)
-      if (!meeting.here[r])
-        sum += states_[size_t(meeting.members[r])].beats.load(std::memory_order_relaxed);
-    return sum;
-  };
-  auto limit = std::chrono::duration_cast<Clock::duration>(
-      std::chrono::duration<double>(options_.timeoutSeconds));
-  uint64_t heard = beats();
-  Clock::time_point lastSign = Clock::now();
-  while (!over()) {
-    meeting.changed.wait_for(lock, std::min<Clock::duration>(limit, std::chrono::seconds(1)));
-    if (over())
-      break;
-    if (uint64_t now = beats(); now != heard) {
-      heard = now;
-      lastSign = Clock::now();
-    } else if (Clock::now() - lastSign >= limit) {
-      failNow(missing(meeting, "gives no sign of life and does not come"));
-    }
-  }
+  meeting.changed.wait(lock, over);
   // Who came after all is not to be told of somebody else's failure in between.
   return meeting.generation != seen ? Status() : failure_;
 }
@@ -176,17 +162,50 @@ void InProcessWorld::failNow(Status status) {
     meeting->changed.notify_all();
 }
 
-/// Nobody runs, and somebody waits: what is waited for cannot come.
-void InProcessWorld::failIfStuck() {
-  const DeviceState *waiting = nullptr;
-  for (const DeviceState &state : states_) {
-    if (state.state == State::running)
-      return;
-    if (state.state == State::waiting && !waiting)
-      waiting = &state;
+/// Somebody waits here for that member.
+bool InProcessWorld::isMissing(const Meeting &meeting, size_t rank) const {
+  return meeting.arrived > 0 && !meeting.here[rank];
+}
+
+/// To be called when `device` has begun to wait, or has ended: if somebody can never go on
+/// since then, it waits for that device, at once or by way of others.
+void InProcessWorld::failIfStuck(int64_t device) {
+  const DeviceState &state = states_[size_t(device)];
+  if (failed_)
+    return;
+  if (state.state == State::waiting) {
+    std::vector<const Meeting *> reached;
+    if (isStuck(*state.meeting, reached))
+      failNow(reached.empty() ? missing(*state.meeting) : waitingForEachOther(reached));
+    return;
   }
-  if (waiting && !failed_)
-    failNow(missing(*waiting->meeting, "cannot come any more"));
+  for (const auto &[key, meeting] : meetings_)
+    for (size_t rank = 0; rank < meeting->members.size(); ++rank)
+      if (meeting->members[rank] == device && isMissing(*meeting, rank))
+        return failNow(missing(*meeting));
+}
+
+/// Whether `start` waits for a device that has ended (`reached` is empty then), or for one that
+/// waits at `start` itself, by way of the meetings in `reached`.
+bool InProcessWorld::isStuck(const Meeting &start, std::vector<const Meeting *> &reached) const {
+  reached = {&start};
+  bool cycle = false;
+  for (size_t next = 0; next < reached.size(); ++next) {
+    const Meeting &meeting = *reached[next];
+    for (size_t rank = 0; rank < meeting.members.size(); ++rank) {
+      const DeviceState &state = states_[size_t(meeting.members[rank])];
+      if (!isMissing(meeting, rank) || state.state == State::running)
+        continue;
+      if (state.state == State::finished) { // Of `start`: others would have failed before.
+        reached.clear();
+        return true;
+      }
+      cycle |= state.meeting == &start;
+      if (std::ranges::find(reached, state.meeting) == reached.end())
+        reached.push_back(state.meeting);
+    }
+  }
+  return cycle;
 }
 
 Status InProcessWorld::checkAgreement(const Meeting &meeting) {
@@ -217,28 +236,45 @@ static std::string listed(const std::vector<int64_t> &devices) {
   return devices.size() > kShown ? text + " and others" : text;
 }
 
-/// "device 2 does not come to all_reduce … at FILE:LINE, where devices 0, 1 wait: it …".
-Status InProcessWorld::missing(const Meeting &meeting, const std::string &why) {
+/// "device 2 has ended and does not come to all_reduce … at FILE:LINE, where devices 0, 1 wait".
+Status InProcessWorld::missing(const Meeting &meeting) const {
   std::vector<int64_t> waiting, absent;
-  std::string doing;
   const Visit *visit = nullptr;
   for (size_t r = 0; r < meeting.members.size(); ++r) {
     int64_t member = meeting.members[r];
-    (meeting.here[r] ? waiting : absent).push_back(member);
     if (meeting.here[r]) {
       visit = &meeting.visits[r];
-      continue;
+      waiting.push_back(member);
+    } else if (states_[size_t(member)].state == State::finished) {
+      absent.push_back(member);
     }
-    const DeviceState &state = states_[size_t(member)];
-    if (state.state == State::finished)
-      doing += "; device " + std::to_string(member) + " has ended";
-    else if (state.state == State::waiting)
-      doing += "; device " + std::to_string(member) + " is in " +
-               describeVisit(state.meeting->visits[size_t(state.rank)]);
   }
-  return Status(StatusCode::internal, listed(absent) + " " + why + " to " + describeVisit(*visit) +
-                                          ", where " + listed(waiting) +
-                                          (waiting.size() == 1 ? " waits" : " wait") + doing);
+  bool one = absent.size() == 1;
+  return Status(StatusCode::internal,
+                listed(absent) + (one ? " has ended and does" : " have ended and do") +
+                    " not come to " + describeVisit(*visit) + ", where " + listed(waiting) +
+                    (waiting.size() == 1 ? " waits" : " wait"));
+}
+
+/// "devices wait for each other: devices 0, 3 in all_reduce … at FILE:LINE; device 1 in …".
+Status InProcessWorld::waitingForEachOther(const std::vector<const Meeting *> &meetings) const {
+  std::map<int64_t, std::string> places;
+  for (const Meeting *meeting : meetings)
+    for (size_t r = 0; r < meeting->members.size(); ++r)
+      if (meeting->here[r])
+        places[meeting->members[r]] = describeVisit(meeting->visits[r]);
+  std::string text;
+  while (!places.empty()) {
+    std::string place = places.begin()->second;
+    std::vector<int64_t> devices;
+    std::erase_if(places, [&](const auto &entry) {
+      if (entry.second == place)
+        devices.push_back(entry.first);
+      return entry.second == place;
+    });
+    text += (text.empty() ? "" : "; ") + listed(devices) + " in " + place;
+  }
+  return Status(StatusCode::internal, "devices wait for each other: " + text);
 }
 
 } // namespace minigptc::runtime

@@ -13,10 +13,10 @@
 //   // after all threads:
 //   world.failure();                         // the first one, or success
 //
-// Nothing waits for ever. A meeting to which nobody can come any more, since the others
-// have ended or wait elsewhere, is a failure at once; so is one whose members disagree on
-// what they do. A member that neither comes nor shows any sign of life for the time limit
-// is reported too. Messages say who is missing, and from which line.
+// Nothing is decided by time: a member whose thread works is waited for, be it slow or
+// stopped. A meeting to which a member cannot come any more is a failure at once: the member
+// has ended, or waits elsewhere for somebody who, in the end, waits here. So is one whose
+// members disagree on what they do. Messages say who is missing, and from which line.
 //
 // After a failure others may still read and write a device's buffers until all threads
 // have called `finish`.
@@ -39,8 +39,6 @@ namespace minigptc::runtime {
 
 struct InProcessOptions {
   int spinMicroseconds = 0;
-  /// Of a member without a sign of life (`Communicator::beat`).
-  double timeoutSeconds = 300;
   /// FILE:LINE of a site's location; may be empty.
   std::function<std::string(uint32_t)> placeOf = {};
 };
@@ -85,7 +83,6 @@ private:
     State state = State::finished;
     Meeting *meeting = nullptr; ///< waiting
     int64_t rank = 0;
-    std::atomic<uint64_t> beats{0};
   };
 
   Meeting &meetingOf(int64_t device, const DeviceGroup &group);
@@ -94,8 +91,11 @@ private:
   // With the mutex held:
   Status checkAgreement(const Meeting &meeting);
   void failNow(Status status);
-  void failIfStuck();
-  Status missing(const Meeting &meeting, const std::string &why);
+  bool isMissing(const Meeting &meeting, size_t rank) const;
+  void failIfStuck(int64_t device);
+  bool isStuck(const Meeting &start, std::vector<const Meeting *> &reached) const;
+  Status missing(const Meeting &meeting) const;
+  Status waitingForEachOther(const std::vector<const Meeting *> &meetings) const;
   std::string describeVisit(const Visit &visit) const;
 
   InProcessOptions options_;

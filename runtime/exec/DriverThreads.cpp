@@ -1,6 +1,6 @@
 #include "runtime/exec/DriverThreads.h"
 
-#include <system_error>
+#include <exception>
 
 namespace minigptc::runtime {
 
@@ -9,7 +9,7 @@ StatusOr<std::unique_ptr<DriverThreads>> DriverThreads::create(int64_t devices) 
   for (int64_t device = 0; devices > 1 && device < devices; ++device) {
     try {
       all->threads_.emplace_back([threads = all.get(), device] { threads->loop(device); });
-    } catch (const std::system_error &) {
+    } catch (const std::exception &) { // Of the system, or for want of memory.
       return Status(StatusCode::resourceExhausted, "the system gives no thread for device " +
                                                        std::to_string(device) + " of " +
                                                        std::to_string(devices));

@@ -44,6 +44,18 @@ int threadsOf(const SessionOptions &options, int64_t devices) {
   return int(std::max<int64_t>(availableCores() / devices, 1));
 }
 
+/// A failure, told as that of one of many devices. Throws nothing, even without memory.
+Status ofDevice(int64_t device, Status status) {
+  if (status || status.code() == StatusCode::cancelled)
+    return status;
+  try {
+    return Status(status.code(), "device " + std::to_string(device) + ": " + status.message())
+        .withHelp(status.help());
+  } catch (const std::bad_alloc &) {
+    return status;
+  }
+}
+
 } // namespace
 
 struct Session::Impl {
@@ -158,27 +170,30 @@ Status Session::Impl::step(const Entry &entry, Placement &placement,
                            std::span<StepObserver *const> observers, bool interruptible) {
   bool undoable = interruptible && entry.donates;
   StepVote vote;
-  std::vector<UndoLog> undo;
-  for (size_t d = 0; d < devices.size(); ++d)
+  std::vector<UndoLog> undo; // By device.
+  for (size_t d = 0; undoable && d < devices.size(); ++d)
     undo.emplace_back(placement.donated(int64_t(d)), vote);
-  std::vector<Status> statuses(devices.size());
+  std::vector<std::vector<void *>> arguments; // By device; made here, where memory may fail.
+  for (size_t d = 0; d < devices.size(); ++d)
+    arguments.push_back(placement.arguments(int64_t(d)));
+  Status alone; // Of the only device, if there is one.
   if (world)
     world->begin();
   threads->run([&](int64_t d) {
-    std::vector<void *> arguments = placement.arguments(d);
     StepOptions options{.observer = observers.empty() ? nullptr : observers[size_t(d)],
                         .cancellable = interruptible || !entry.donates,
                         .undo = undoable ? &undo[size_t(d)] : nullptr,
                         .vote = undoable ? &vote : nullptr};
-    Status &status = statuses[size_t(d)];
-    status = devices[size_t(d)].stepper->run(entry, arguments, options);
+    Status status = devices[size_t(d)].stepper->run(entry, arguments[size_t(d)], options);
     if (world)
-      world->finish(d, status);
+      world->finish(d, ofDevice(d, std::move(status)));
+    else
+      alone = std::move(status);
   });
   if (vote.cancelled()) // Now that nobody writes any more.
     for (UndoLog &log : undo)
       log.undo();
-  return world ? world->failure() : statuses.front();
+  return world ? world->failure() : alone;
 }
 
 std::vector<StepObserver *> Session::Impl::observers() {

@@ -1,10 +1,12 @@
 #include "runtime/exec/Stepper.h"
 
 #include "runtime/base/Cancellation.h"
+#include "runtime/base/Log.h"
 #include "runtime/base/Scalar.h"
 
 #include <algorithm>
 #include <cstring>
+#include <new>
 
 namespace minigptc::runtime {
 
@@ -47,6 +49,40 @@ StatusOr<Stepper> Stepper::create(const Program &program, Device &device,
 
 Status Stepper::run(const Entry &entry, std::span<void *const> arguments,
                     const StepOptions &options) {
+  running_ = nullptr;
+  try {
+    return runEntry(entry, arguments, options);
+  } catch (const std::bad_alloc &) {
+    return outOfMemory();
+  } catch (const std::exception &e) {
+    return Status(StatusCode::internal, e.what() + placeOfRun());
+  }
+}
+
+/// Throws nothing: there may be no memory for a long message either.
+Status Stepper::outOfMemory() const {
+  try {
+    return Status(StatusCode::resourceExhausted, "not enough memory" + placeOfRun())
+        .withHelp("a smaller batch or context, or a smaller model, needs less");
+  } catch (const std::bad_alloc &) {
+    return Status(StatusCode::resourceExhausted, "out of memory"); // Short: inside the string.
+  }
+}
+
+std::string Stepper::placeOfRun() const {
+  if (!running_)
+    return "";
+  std::string what = fb::EnumNameOpcode(running_->opcode);
+  if (running_->opcode == fb::Opcode::launch)
+    what = "kernel " + quote(program_->kernels[running_->target].symbol);
+  else if (running_->opcode == fb::Opcode::collective)
+    what = program_->collectives[running_->target].describe();
+  std::string place = program_->placeOf(running_->location);
+  return " in " + what + (place.empty() ? "" : " at " + place);
+}
+
+Status Stepper::runEntry(const Entry &entry, std::span<void *const> arguments,
+                         const StepOptions &options) {
   MINIGPTC_RETURN_IF_ERROR(provideArena(program_->blocks[entry.block].frameSize));
   ThreadLog *log = options.observer ? options.observer->threadLog() : nullptr;
   if (log)
@@ -90,6 +126,7 @@ Status Stepper::runBlock(const Block &block, std::span<void *const> arguments, s
   bind(block, arguments, frame, operands);
   for (const Instruction &instruction : block.instructions) {
     MINIGPTC_RETURN_IF_ERROR(checkCancellation(options));
+    running_ = &instruction;
     BoundInstruction bound{
         block, instruction,
         operands.subspan(instruction.firstOperand, instruction.numInputs + instruction.numOutputs)};
@@ -143,8 +180,6 @@ Status Stepper::checkCancellation(const StepOptions &options) {
 }
 
 Status Stepper::prepareToWrite(const BoundInstruction &bound, const StepOptions &options) {
-  if (communicator_)
-    communicator_->beat();
   if (!options.undo || options.undo->before(bound.outputs()))
     return {};
   MINIGPTC_RETURN_IF_ERROR(queue_->synchronize());

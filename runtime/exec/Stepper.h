@@ -57,13 +57,18 @@ public:
                                   Communicator *communicator);
 
   /// `arguments` are device pointers, the entry's inputs, then outputs. After `cancelled`
-  /// the caller undoes what was written, once all devices have ended.
+  /// the caller undoes what was written, once all devices have ended. Throws nothing: memory
+  /// that is short is a failure that names the instruction.
   Status run(const Entry &entry, std::span<void *const> arguments, const StepOptions &options);
 
 private:
   Stepper(const Program &program, Device &device, Communicator *communicator)
       : program_(&program), device_(&device), communicator_(communicator) {}
 
+  Status runEntry(const Entry &entry, std::span<void *const> arguments, const StepOptions &options);
+  /// " in launch of 'add' at models/lm.cpp:42": where a run that has thrown was.
+  std::string placeOfRun() const;
+  Status outOfMemory() const;
   Status provideArena(uint64_t bytes);
 
   Status runBlock(const Block &block, std::span<void *const> arguments, std::byte *frame,
@@ -90,6 +95,7 @@ private:
   std::unique_ptr<Queue> queue_;
   std::unique_ptr<Buffer> arena_;
   std::vector<void *> scratch_, tables_;
+  const Instruction *running_ = nullptr; ///< the instruction that was begun last
 };
 
 } // namespace minigptc::runtime

@@ -30,6 +30,7 @@ struct DeviceGroup {
   int64_t rankOf(int64_t device) const;
   /// The device of that number in the group of `device`.
   int64_t memberOf(int64_t device, int64_t rank) const;
+  bool operator==(const DeviceGroup &) const = default;
 };
 
 enum class CollectiveKind : uint8_t { allGather, reduceScatter, allReduce, allToAll, permute };
@@ -63,11 +64,7 @@ struct CollectiveProblem {
   uint64_t outputBytes(size_t operand) const;
   /// "all_reduce sum f32[1024] over 4 devices".
   std::string describe() const;
-  bool operator==(const CollectiveProblem &other) const {
-    return kind == other.kind && combine == other.combine && operands == other.operands &&
-           sources == other.sources && group.sizes == other.group.sizes &&
-           group.strides == other.group.strides;
-  }
+  bool operator==(const CollectiveProblem &) const = default;
 };
 
 } // namespace minigptc::runtime

@@ -34,8 +34,6 @@ public:
   /// Device pointers, one per operand. The output of an all-reduce may be its input.
   virtual Status run(const CollectiveProblem &problem, std::span<void *const> inputs,
                      std::span<void *const> outputs, const CollectiveSite &site) = 0;
-  /// This device is alive, though the others may wait for it.
-  virtual void beat() = 0;
 };
 
 } // namespace minigptc::runtime

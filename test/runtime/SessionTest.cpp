@@ -7,6 +7,8 @@
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <limits>
+#include <new>
+#include <stdexcept>
 
 using namespace minigptc;
 using namespace minigptc::runtime;
@@ -313,6 +315,33 @@ TEST_CASE("devices give a step up together, or go on together") {
     CHECK_FALSE(vote.cancelled());
     CHECK(write(other, small));
   }
+}
+
+TEST_CASE("what is thrown on a device's thread is an error that names device and instruction") {
+  StatusOr<Session> session = Session::load(makeMeshProgram().finish(), {.threads = 1});
+  REQUIRE(session.ok());
+  auto inputs = [] {
+    return std::vector<Array>{Array::fromSpan<float>({16, 8}, std::vector<float>(128, 1)),
+                              Array::scalar<int64_t>(0), indices()};
+  };
+  session->profile([](const InstructionEvent &event) {
+    if (event.device == 2 && event.what.kind == "gemm")
+      throw std::bad_alloc();
+  });
+  StatusOr<std::vector<Array>> out = session->run("step", inputs());
+  REQUIRE(!out.ok());
+  CHECK(out.status().code() == StatusCode::resourceExhausted);
+  CHECK(out.status().message() == "device 2: not enough memory in gemm at model.cpp:20");
+  session->profile([](const InstructionEvent &event) {
+    if (event.device == 1 && event.what.kind == "collective")
+      throw std::runtime_error("a fault");
+  });
+  out = session->run("step", inputs());
+  REQUIRE(!out.ok());
+  CHECK(out.status().code() == StatusCode::internal);
+  CHECK(out.status().message() == "device 1: a fault in all_reduce sum f32[64] over 2 devices");
+  session->profile({});
+  CHECK(session->run("step", inputs()).ok());
 }
 
 TEST_CASE("sessions can be moved, and opened twice") {

@@ -4,6 +4,7 @@
 #include <catch2/catch.hpp>
 #include <chrono>
 #include <numeric>
+#include <stdexcept>
 
 using namespace minigptc::runtime;
 
@@ -77,4 +78,23 @@ TEST_CASE("several threads may use one pool") {
   for (std::thread &caller : callers)
     caller.join();
   CHECK(done == 4 * 200 * 5);
+}
+
+TEST_CASE("what a task throws is thrown to the caller, and the pool works on") {
+  for (int threads : {1, 2, 4}) {
+    ThreadPool pool(threads);
+    for (int round = 0; round < 50; ++round) {
+      std::atomic<int> done = 0;
+      CHECK_THROWS_AS(pool.run(100,
+                               [&](int64_t task) {
+                                 if (task == round)
+                                   throw std::runtime_error("task");
+                                 ++done;
+                               }),
+                      std::runtime_error);
+      CHECK(done < 100);
+      pool.run(100, [&](int64_t) { ++done; });
+      CHECK(done >= 100);
+    }
+  }
 }

@@ -2,6 +2,7 @@
 
 #include "runtime/base/Cpu.h"
 #include "runtime/base/File.h"
+#include "runtime/exec/Program.h"
 
 #include <stdexcept>
 
@@ -206,6 +207,43 @@ std::vector<std::byte> TestProgram::finish() const {
   builder.Finish(fb::Artifact::Pack(builder, &table));
   return assembleArtifact(std::as_bytes(std::span(builder.GetBufferPointer(), builder.GetSize())),
                           blobs);
+}
+
+TestProgram makeMeshProgram() {
+  TestProgram program = makeTestProgram();
+  fb::ArtifactT &table = program.table;
+  for (const char *name : {"x", "y"}) {
+    auto axis = std::make_unique<fb::MeshAxisT>();
+    axis->name = name;
+    axis->size = 2;
+    table.mesh.push_back(std::move(axis));
+  }
+  auto group = std::make_unique<fb::GroupT>();
+  group->strides = {2};
+  group->sizes = {2};
+  table.groups.push_back(std::move(group));
+  auto collective = std::make_unique<fb::CollectiveT>();
+  collective->kind = fb::CollectiveKind::all_reduce;
+  auto operand = std::make_unique<fb::CollectiveOperandT>();
+  operand->element = fb::ElementType::f32;
+  operand->outer = operand->inner = 1;
+  operand->block = 64;
+  collective->operands.push_back(std::move(operand));
+  table.collectives.push_back(std::move(collective));
+  fb::BlockT &step = *table.blocks[1];
+  for (auto [opcode, buffers] : {std::pair(fb::Opcode::collective, std::vector<uint32_t>{7, 8}),
+                                 std::pair(fb::Opcode::device_index, std::vector<uint32_t>{7})}) {
+    step.instructions.emplace_back(opcode, 0, uint32_t(step.operands.size()),
+                                   uint32_t(buffers.size() - 1), 1, kNoLocation, 0);
+    step.operands.insert(step.operands.end(), buffers.begin(), buffers.end());
+  }
+  for (fb::ParameterT *weights :
+       {table.entries[0]->inputs[0].get(), table.entries[0]->outputs[0].get()}) {
+    weights->global_shape = {16, 8};
+    weights->dims.push_back(std::make_unique<fb::DimAxesT>());
+    weights->dims[0]->axes = {0};
+  }
+  return program;
 }
 
 } // namespace minigptc::runtime::test

@@ -40,6 +40,9 @@ struct TestProgram {
 };
 
 TestProgram makeTestProgram();
+/// The test program on a (2, 2) mesh, with a sum of the weights over the major axis, and the
+/// weights cut in two along it.
+TestProgram makeMeshProgram();
 
 /// The machine code of kernels.c.
 std::vector<std::byte> testKernels();
