@@ -5,12 +5,14 @@
 #include "compiler/explain/Warnings.h"
 #include "compiler/pipelines/Diagnostics.h"
 #include "compiler/pipelines/Pipelines.h"
+#include "compiler/target/cpu/QueueMemory.h"
 #include "compiler/trace/ProgramImpl.h"
 #include "compiler/trace/TraceContext.h"
 #include "dialects/dist/IR/Dist.h"
 #include "dialects/exec/IR/Exec.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/SymbolTable.h"
+#include "runtime/base/ThreadPool.h"
 
 using namespace mlir;
 using namespace minigptc;
@@ -77,8 +79,9 @@ int64_t bytesOf(Type type) {
 }
 
 /// From a module at stage `exec`: as the summary of a run.
-ExplainedMemory collectMemory(ModuleOp module, StringRef entry) {
+ExplainedMemory collectMemory(ModuleOp module, StringRef entry, int threads) {
   ExplainedMemory memory;
+  memory.workspace = int64_t(cpu::queueMemory(module, entry, threads));
   auto block = module.lookupSymbol<exec::BlockOp>(entry);
   int64_t frame = int64_t(block.getFrameSize());
   ArrayRef<Type> types = block.getFunctionType().getInputs();
@@ -121,6 +124,9 @@ Explanation minigptc::explain(const Program &program, const ExplainOptions &opti
   bringTo(*module, Stage::spmd);
   plan.collectives = collectCollectives(*module, options.entry);
   bringTo(*module, Stage::exec);
-  plan.memory = collectMemory(*module, options.entry);
+  int threads = options.threads;
+  if (threads == 0) // As a session does.
+    threads = int(std::max<int64_t>(runtime::availableCores() / plan.mesh.numDevices(), 1));
+  plan.memory = collectMemory(*module, options.entry, threads);
   return plan;
 }

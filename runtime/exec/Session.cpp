@@ -229,6 +229,33 @@ static std::vector<MemoryShare> describePeak(const Program &program, std::string
   return shares;
 }
 
+/// Adds what a block, and those that it calls, ask of a queue.
+static void collectWork(const Program &program, uint32_t number, std::vector<bool> &seen,
+                        std::vector<GemmProblem> &products, uint64_t &scratch) {
+  if (seen[number])
+    return;
+  seen[number] = true;
+  for (const Instruction &instruction : program.blocks[number].instructions) {
+    uint32_t target = instruction.target;
+    if (instruction.opcode == fb::Opcode::call)
+      collectWork(program, target, seen, products, scratch);
+    else if (instruction.opcode == fb::Opcode::repeat)
+      collectWork(program, program.loops[target].block, seen, products, scratch);
+    else if (instruction.opcode == fb::Opcode::gemm)
+      products.push_back(program.gemms[target].problem);
+    else if (instruction.opcode == fb::Opcode::launch)
+      scratch = std::max(scratch, program.kernels[target].scratch);
+  }
+}
+
+static uint64_t queueMemory(const Program &program, uint32_t block, const Device &device) {
+  std::vector<bool> seen(program.blocks.size());
+  std::vector<GemmProblem> products;
+  uint64_t scratch = 0;
+  collectWork(program, block, seen, products, scratch);
+  return device.queueMemory(products, scratch);
+}
+
 StatusOr<Session> Session::load(std::span<const std::byte> artifact,
                                 const SessionOptions &options) {
   registerBuiltinDrivers();
@@ -240,11 +267,13 @@ StatusOr<Session> Session::load(std::span<const std::byte> artifact,
   auto impl = std::make_unique<Impl>();
   impl->program = std::move(*program);
   impl->metadata = impl->program.metadata;
-  for (const Entry &entry : impl->program.entries)
-    impl->entries.push_back({std::string(entry.name), describe(entry.inputs),
-                             describe(entry.outputs), impl->program.blocks[entry.block].frameSize,
-                             describePeak(impl->program, entry.name)});
   MINIGPTC_RETURN_IF_ERROR(impl->openDevices(options));
+  for (const Entry &entry : impl->program.entries)
+    impl->entries.push_back(
+        {std::string(entry.name), describe(entry.inputs), describe(entry.outputs),
+         impl->program.blocks[entry.block].frameSize,
+         queueMemory(impl->program, entry.block, *impl->devices.front().device),
+         describePeak(impl->program, entry.name)});
   return Session(std::move(impl));
 }
 

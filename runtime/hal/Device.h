@@ -107,6 +107,9 @@ public:
   virtual StatusOr<std::unique_ptr<Executable>> load(std::span<const std::byte> code,
                                                      const std::vector<std::string> &kernels) = 0;
   virtual StatusOr<std::unique_ptr<Queue>> createQueue() = 0;
+  /// Bytes that a queue takes for itself and keeps, once it has made these products and
+  /// launched kernels with so much scratch memory for a thread.
+  virtual uint64_t queueMemory(std::span<const GemmProblem> products, uint64_t scratch) const;
   /// Between host and device, done on return.
   virtual Status upload(void *target, std::span<const std::byte> source) = 0;
   virtual Status download(std::span<std::byte> target, const void *source) = 0;

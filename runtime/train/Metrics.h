@@ -52,7 +52,8 @@ private:
 };
 
 /// Bytes that one device holds. `activations` and `gradients` live in the step's
-/// frame; `workspace` is the batch and what else goes in and out of a step.
+/// frame; `workspace` is the batch, what else goes in and out of a step, and what the device
+/// takes for products and kernels.
 struct DeviceMemory {
   uint64_t parameters = 0, gradients = 0, optimizer = 0, activations = 0, workspace = 0;
   uint64_t total() const { return parameters + gradients + optimizer + activations + workspace; }

@@ -153,6 +153,9 @@ public:
   StatusOr<std::unique_ptr<Queue>> createQueue() override {
     return std::unique_ptr<Queue>(std::make_unique<HostQueue>(pool_));
   }
+  uint64_t queueMemory(std::span<const GemmProblem> products, uint64_t scratch) const override {
+    return hostQueueMemory(products, scratch, pool_.threads());
+  }
 
   Status upload(void *target, std::span<const std::byte> source) override {
     if (!source.empty())
@@ -191,6 +194,10 @@ private:
 };
 
 } // namespace
+
+uint64_t hostQueueMemory(std::span<const GemmProblem> products, uint64_t scratch, int threads) {
+  return HostGemm::memoryFor(products, threads) + uint64_t(threads) * scratch;
+}
 
 std::unique_ptr<const Driver> createHostDriver() { return std::make_unique<HostDriver>(); }
 

@@ -15,6 +15,9 @@ namespace minigptc::runtime {
 
 std::unique_ptr<const Driver> createHostDriver();
 
+/// `Device::queueMemory` of a device with so many threads.
+uint64_t hostQueueMemory(std::span<const GemmProblem> products, uint64_t scratch, int threads);
+
 } // namespace minigptc::runtime
 
 #endif // MINIGPTC_RUNTIME_DRIVERS_HOST_HOSTDRIVER_H

@@ -194,6 +194,15 @@ Status HostGemm::run(const GemmProblem &problem, const void *lhs, const void *rh
   return {};
 }
 
+uint64_t HostGemm::memoryFor(std::span<const GemmProblem> problems, int threads,
+                             const GemmKernels *kernels) {
+  GemmMemory memory;
+  for (const GemmProblem &problem : problems)
+    if (kernels && problem.dtype == DType::f32 && !problem.reference)
+      memory.include(PackedGemm::memoryFor(problem, *kernels, threads));
+  return uint64_t(memory.bytes());
+}
+
 bool checkGemmSplits() {
   static const bool agree = [] {
     initializeBlis();

@@ -15,6 +15,7 @@
 #include "runtime/drivers/host/PackedGemm.h"
 
 #include <optional>
+#include <span>
 
 namespace minigptc::runtime {
 
@@ -34,6 +35,11 @@ public:
 
   /// See GemmProblem for what must hold.
   Status run(const GemmProblem &problem, const void *lhs, const void *rhs, void *out);
+
+  /// Bytes that are kept beside the operands once all of these have run; what BLIS keeps
+  /// does not count.
+  static uint64_t memoryFor(std::span<const GemmProblem> problems, int threads,
+                            const GemmKernels *kernels = findGemmKernels());
 
 private:
   ThreadPool &pool_;

@@ -185,9 +185,38 @@ double cost(const PackedProduct &p) {
 
 } // namespace
 
-float *PackedGemm::shared() const { return reinterpret_cast<float *>(memory_.get()); }
+float *PackedGemm::scratch(int worker) const { return scratch_.data + worker * kScratch; }
 
-float *PackedGemm::scratch(int worker) const { return shared() + 2 * ahead_ + worker * kScratch; }
+Status PackedGemm::Elements::reserve(int64_t wanted) {
+  if (wanted <= count)
+    return {};
+  *this = {}; // Before the larger one is there.
+  uint64_t bytes = uint64_t(wanted) * sizeof(float);
+  if (!(memory = allocateAligned(bytes)))
+    return Status(StatusCode::resourceExhausted,
+                  "no memory for " + std::to_string(bytes) + " bytes of a matrix product's panels");
+  data = reinterpret_cast<float *>(memory.get());
+  count = wanted;
+  return {};
+}
+
+static int64_t numMembers(const GemmProblem &problem) {
+  int64_t members = 1;
+  for (int64_t size : problem.batch)
+    members *= size;
+  return members;
+}
+
+/// Not worth packing ahead, or in a batch.
+static bool isSmall(const PackedProduct &product, int64_t members) {
+  constexpr double worthWaking = 10e3, worthPackingAhead = 1e6;
+  return cost(product) < (members == 1 ? worthWaking : worthPackingAhead);
+}
+
+static Blocks smallBlocks(const PackedProduct &product) {
+  int64_t rows = kScratchRows / product.lhs.panel;
+  return Blocks(product.lhs, rows, rows);
+}
 
 /// One row of A, and elements of B and C of neighbouring columns side by side.
 static bool isRow(const PackedProduct &p) {
@@ -233,30 +262,20 @@ void PackedGemm::multiplyRowPart(const PackedProduct &p, const Side &columns) co
 }
 
 Status PackedGemm::run(const GemmProblem &problem, const void *lhs, const void *rhs, void *out) {
-  int64_t members = 1;
-  for (int64_t size : problem.batch)
-    members *= size;
+  int64_t members = numMembers(problem);
   if (members == 0 || problem.m == 0 || problem.n == 0)
     return {};
   if (isRow(productOf(problem, kernels_, lhs, rhs, out, 0))) {
     runRow(problem, lhs, rhs, out, members);
     return {};
   }
-  if (!memory_) {
-    uint64_t bytes = uint64_t(2 * ahead_ + pool_.threads() * kScratch) * sizeof(float);
-    if (!(memory_ = allocateAligned(bytes)))
-      return Status(StatusCode::resourceExhausted,
-                    "no memory for " + std::to_string(bytes) + " bytes of matrix panels");
-  }
-  constexpr double worthWaking = 10e3, worthPackingAhead = 1e6;
+  MINIGPTC_RETURN_IF_ERROR(scratch_.reserve(pool_.threads() * kScratch));
   PackedProduct product = productOf(problem, kernels_, lhs, rhs, out, 0);
-  double nanoseconds = cost(product);
-  if (nanoseconds < (members == 1 ? worthWaking : worthPackingAhead)) {
-    int64_t rows = kScratchRows / product.lhs.panel;
-    Blocks blocks(product.lhs, rows, rows);
+  if (isSmall(product, members)) {
+    Blocks blocks = smallBlocks(product);
     int64_t sums = blocks(product.lhs, 0).lanes * product.rhs.lanes;
     if (product.needsSums())
-      MINIGPTC_RETURN_IF_ERROR(reserveSums(sums * pool_.threads()));
+      MINIGPTC_RETURN_IF_ERROR(sums_.reserve(sums * pool_.threads()));
     pool_.run(members * blocks.count(), [&](int64_t task, int worker) {
       PackedProduct whole = productOf(problem, kernels_, lhs, rhs, out, task / blocks.count());
       PackedProduct block = whole.block(blocks(whole.lhs, task % blocks.count()), whole.rhs);
@@ -271,66 +290,141 @@ Status PackedGemm::run(const GemmProblem &problem, const void *lhs, const void *
   return {};
 }
 
-Status PackedGemm::reserveSums(int64_t count) {
-  if (count <= sums_.count)
-    return {};
-  sums_ = {};
-  uint64_t bytes = uint64_t(count) * sizeof(float);
-  if (!(sums_.memory = allocateAligned(bytes)))
-    return Status(StatusCode::resourceExhausted,
-                  "no memory for " + std::to_string(bytes) + " bytes of a product's sums");
-  sums_.data = reinterpret_cast<float *>(sums_.memory.get());
-  sums_.count = count;
-  return {};
-}
-
 /// Few lanes and much depth, as in gradients of weights: both operands are packed ahead.
 static bool packsBoth(const PackedProduct &p) { return p.lhs.panels() < 32 && p.rhs.panels() < 16; }
 
-Status PackedGemm::runAhead(const PackedProduct &product) {
+namespace {
+
+/// Which operands of a chunk are packed ahead.
+struct ChunkPlan {
+  bool alongRows, both;
+  ChunkPlan(const PackedProduct &p, int64_t ahead) : alongRows(p.lhs.lanes >= p.rhs.lanes) {
+    int64_t longer = std::max(p.lhs.panels() * p.lhs.panel, p.rhs.panels() * p.rhs.panel);
+    both = packsBoth(p) && longer * p.depth <= ahead;
+  }
+  bool packsLhs() const { return !alongRows || both; }
+  bool packsRhs() const { return alongRows || both; }
+};
+
+int64_t panelElements(const Side &side, int64_t depth) {
+  return side.panels() * side.panel * depth;
+}
+
+/// Calls `part(lanes)` and then `chunk(lanes, begin, depth)` for what is packed at once.
+template <typename PartFn, typename ChunkFn>
+Status forEachChunk(const PackedProduct &product, int64_t ahead, PartFn &&part, ChunkFn &&chunk) {
   // Both operands packed should stay in the second cache; a longer one must fit in the memory.
   constexpr int64_t secondCache = 256 << 10;
   bool both = packsBoth(product), alongRows = product.lhs.lanes >= product.rhs.lanes;
-  const Side &ahead = alongRows ? product.rhs : product.lhs;
-  int64_t most = ahead_ / kDepth / ahead.panel * ahead.panel;
-  for (int64_t lane = 0; lane < ahead.lanes; lane += most) {
-    Side part = ahead.slice(lane, most);
-    PackedProduct chunk =
-        alongRows ? product.block(product.lhs, part) : product.block(part, product.rhs);
-    if (chunk.needsSums()) {
-      MINIGPTC_RETURN_IF_ERROR(reserveSums(chunk.numSums()));
-      chunk.setSums(sums_.data);
-    }
-    int64_t room = both ? std::min(ahead_, secondCache) : ahead_;
-    int64_t lanes = both ? product.lhs.lanes + product.rhs.lanes : part.panels() * part.panel;
-    int64_t depth = std::max<int64_t>(1, room / lanes / kDepth) * kDepth;
+  const Side &packed = alongRows ? product.rhs : product.lhs;
+  int64_t most = ahead / kDepth / packed.panel * packed.panel;
+  for (int64_t lane = 0; lane < packed.lanes; lane += most) {
+    Side side = packed.slice(lane, most);
+    PackedProduct lanes =
+        alongRows ? product.block(product.lhs, side) : product.block(side, product.rhs);
+    MINIGPTC_RETURN_IF_ERROR(part(lanes));
+    int64_t room = both ? std::min(ahead, secondCache) : ahead;
+    int64_t atOnce = both ? product.lhs.lanes + product.rhs.lanes : side.panels() * side.panel;
+    int64_t depth = std::max<int64_t>(1, room / atOnce / kDepth) * kDepth;
     for (int64_t begin = 0; begin < std::max<int64_t>(1, product.depth); begin += depth)
-      runChunk(chunk.depthSlice(begin, depth));
+      MINIGPTC_RETURN_IF_ERROR(chunk(lanes.depthSlice(begin, depth)));
   }
   return {};
 }
 
-void PackedGemm::runChunk(const PackedProduct &product) {
+/// Of a task that packs both operands, or the one that is not packed ahead.
+int64_t scratchElements(const PackedProduct &p) {
+  auto touched = [](const Side &side, int64_t most) {
+    return side.ahead ? 0 : std::min(most, side.panels() * side.panel);
+  };
+  return std::min(kDepth, p.depth) *
+         (touched(p.lhs, kScratchRows) + touched(p.rhs, kScratchColumns));
+}
+
+} // namespace
+
+Status PackedGemm::runAhead(const PackedProduct &product) {
+  float *sums = nullptr;
+  auto part = [&](const PackedProduct &lanes) -> Status {
+    if (!lanes.needsSums())
+      return {};
+    MINIGPTC_RETURN_IF_ERROR(sums_.reserve(lanes.numSums()));
+    sums = sums_.data;
+    return {};
+  };
+  return forEachChunk(product, ahead_, part, [&](PackedProduct chunk) {
+    if (sums)
+      chunk.setSums(sums);
+    return runChunk(chunk);
+  });
+}
+
+Status PackedGemm::runChunk(const PackedProduct &product) {
   PackedProduct p = product;
-  bool alongRows = p.lhs.lanes >= p.rhs.lanes;
-  int64_t longer = std::max(p.lhs.panels() * p.lhs.panel, p.rhs.panels() * p.rhs.panel);
-  bool both = packsBoth(p) && longer * p.depth <= ahead_;
-  auto placeAhead = [](Side &side, float *memory) {
-    side.ahead = memory;
+  ChunkPlan plan(p, ahead_);
+  auto placeAhead = [&](Side &side, Elements &memory) -> Status {
+    MINIGPTC_RETURN_IF_ERROR(memory.reserve(panelElements(side, p.depth)));
+    side.ahead = memory.data;
     side.aheadLanes = side.panels() * side.panel;
     side.first = 0;
+    return {};
   };
-  if (!alongRows || both)
-    placeAhead(p.lhs, shared());
-  if (alongRows || both)
-    placeAhead(p.rhs, shared() + ahead_);
+  if (plan.packsLhs())
+    MINIGPTC_RETURN_IF_ERROR(placeAhead(p.lhs, lhs_));
+  if (plan.packsRhs())
+    MINIGPTC_RETURN_IF_ERROR(placeAhead(p.rhs, rhs_));
   packAhead(p);
+  auto [alongRows, both] = plan;
   Blocks rows = both ? Blocks(p.lhs, 3, 3) : alongRows ? Blocks(p.lhs, 6, 2) : Blocks(p.lhs);
   Blocks columns = both ? Blocks(p.rhs, 2, 2) : alongRows ? Blocks(p.rhs) : Blocks(p.rhs, 4, 1);
   pool_.run(rows.count() * columns.count(), [&](int64_t task, int worker) {
     multiplyBlock(p.block(rows(p.lhs, task % rows.count()), columns(p.rhs, task / rows.count())),
                   worker);
   });
+  return {};
+}
+
+void GemmMemory::include(const GemmMemory &other) {
+  lhs = std::max(lhs, other.lhs);
+  rhs = std::max(rhs, other.rhs);
+  sums = std::max(sums, other.sums);
+  scratch = std::max(scratch, other.scratch);
+}
+
+GemmMemory PackedGemm::memoryFor(const GemmProblem &problem, const GemmKernels &kernels,
+                                 int threads, int64_t ahead) {
+  GemmMemory memory;
+  int64_t members = numMembers(problem);
+  if (members == 0 || problem.m == 0 || problem.n == 0)
+    return memory;
+  float nowhere = 0; // Only strides and sizes matter.
+  PackedProduct product = productOf(problem, kernels, &nowhere, &nowhere, &nowhere, 0);
+  if (isRow(product))
+    return memory;
+  if (isSmall(product, members)) {
+    if (product.needsSums())
+      memory.sums = threads * smallBlocks(product)(product.lhs, 0).lanes * product.rhs.lanes;
+    memory.scratch = threads * scratchElements(product);
+    return memory;
+  }
+  auto part = [&](const PackedProduct &lanes) -> Status {
+    memory.include({.sums = lanes.needsSums() ? lanes.numSums() : 0});
+    return {};
+  };
+  Status done = forEachChunk(product, ahead, part, [&](PackedProduct chunk) -> Status {
+    ChunkPlan plan(chunk, ahead);
+    if (plan.packsLhs()) {
+      memory.include({.lhs = panelElements(chunk.lhs, chunk.depth)});
+      chunk.lhs.ahead = &nowhere;
+    }
+    if (plan.packsRhs()) {
+      memory.include({.rhs = panelElements(chunk.rhs, chunk.depth)});
+      chunk.rhs.ahead = &nowhere;
+    }
+    memory.include({.scratch = threads * scratchElements(chunk)});
+    return {};
+  });
+  return done.ok() ? memory : GemmMemory{};
 }
 
 void PackedGemm::packAhead(const PackedProduct &product) {

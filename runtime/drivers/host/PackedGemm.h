@@ -41,40 +41,54 @@ int64_t batchOffset(const std::vector<int64_t> &batch, const std::vector<int64_t
                     int64_t member);
 struct PackedSide;
 
-/// Owns the memory for panels. It is taken at the first product and kept: as much as any
-/// product uses, some 16 MiB and half a MiB for each thread, of which small products touch
-/// little. One product at a time.
+/// Memory that products take beside their operands, in elements of f32.
+struct GemmMemory {
+  int64_t lhs = 0, rhs = 0; ///< panels packed ahead
+  int64_t sums = 0;         ///< of a bf16 result over part of the depth
+  int64_t scratch = 0;      ///< panels that a task packs, of all threads
+
+  /// Now enough for either.
+  void include(const GemmMemory &other);
+  int64_t bytes() const { return (lhs + rhs + sums + scratch) * int64_t(sizeof(float)); }
+};
+
+/// Owns the memory for panels, which is kept: as much as any product so far has used, 16 MiB
+/// and half a MiB for each thread at most, but for sums. One product at a time.
 class PackedGemm {
 public:
+  static constexpr int64_t kAhead = 2 << 20;
   /// `ahead`: elements that are packed ahead at once, of each operand.
-  PackedGemm(ThreadPool &pool, const GemmKernels &kernels, int64_t ahead = 2 << 20)
+  PackedGemm(ThreadPool &pool, const GemmKernels &kernels, int64_t ahead = kAhead)
       : pool_(pool), kernels_(kernels), ahead_(ahead) {}
 
   /// See GemmProblem for what must hold; f32 only, with operands and results in f32 or bf16.
   Status run(const GemmProblem &problem, const void *lhs, const void *rhs, void *out);
 
+  /// What `run` takes for a product, with so many threads.
+  static GemmMemory memoryFor(const GemmProblem &problem, const GemmKernels &kernels, int threads,
+                              int64_t ahead = kAhead);
+
 private:
+  /// As many elements as any product needed.
+  struct Elements {
+    std::shared_ptr<std::byte[]> memory;
+    float *data = nullptr;
+    int64_t count = 0;
+    Status reserve(int64_t wanted);
+  };
   void runRow(const GemmProblem &problem, const void *lhs, const void *rhs, void *out,
               int64_t members);
   void multiplyRowPart(const PackedProduct &p, const PackedSide &columns) const;
   Status runAhead(const PackedProduct &product);
-  void runChunk(const PackedProduct &product);
-  Status reserveSums(int64_t count);
+  Status runChunk(const PackedProduct &product);
   void packAhead(const PackedProduct &product);
   void multiplyBlock(const PackedProduct &block, int worker) const;
-  float *shared() const;
   float *scratch(int worker) const;
 
   ThreadPool &pool_;
   const GemmKernels &kernels_;
   int64_t ahead_;
-  std::shared_ptr<std::byte[]> memory_;
-  /// Sums of bf16 results over part of the depth; as many as any product needed.
-  struct {
-    std::shared_ptr<std::byte[]> memory;
-    float *data = nullptr;
-    int64_t count = 0;
-  } sums_;
+  Elements lhs_, rhs_, sums_, scratch_; ///< as in GemmMemory
 };
 
 } // namespace minigptc::runtime

@@ -69,6 +69,7 @@ struct Explanation {
 
 struct ExplainOptions {
   std::string entry = "train_step";
+  int threads = 0; ///< of a device; 0: its share of this machine's cores
 };
 
 /// Throws CompileError.

@@ -56,6 +56,7 @@ struct EntryInfo {
   std::string name;
   std::vector<ParameterInfo> inputs, outputs;
   uint64_t frameBytes = 0;            ///< temporaries
+  uint64_t queueBytes = 0; ///< that the device takes for products and kernels besides
   std::vector<MemoryShare> peak = {}; ///< what exists when memory is fullest, largest first
 };
 
