@@ -1,15 +1,17 @@
 //===- Collectives.cpp - ops that devices compute together ----------------===//
 #include "compiler/interpreter/Combine.h"
-#include "compiler/interpreter/Devices.h"
 #include "compiler/interpreter/Element.h"
 #include "compiler/interpreter/Models.h"
 #include "compiler/interpreter/Shards.h"
-#include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 using namespace minigptc;
 using namespace minigptc::interpreter;
 using graph::ReduceKind;
+
+/// Per device, one tensor per operand or result.
+using DeviceOperands = ArrayRef<ArrayRef<Tensor>>;
+using DeviceResults = ArrayRef<SmallVectorImpl<Tensor> *>;
 
 /// What one group of devices, in its order, gets for one operand.
 using GroupFunction = llvm::function_ref<void(unsigned operand, ArrayRef<Tensor> inputs,
@@ -32,8 +34,8 @@ static std::vector<SmallVector<int64_t>> groupsOf(dist::MeshAttr mesh, ArrayRef<
   return groups;
 }
 
-static void forEachGroup(dist::CollectiveOp op, const DeviceTensors &operands,
-                         DeviceTensors &results, GroupFunction function) {
+static void forEachGroup(dist::CollectiveOp op, DeviceOperands operands, DeviceResults results,
+                         GroupFunction function) {
   dist::MeshAttr mesh = meshOf(op, op.getMeshAttr());
   for (ArrayRef<int64_t> group : groupsOf(mesh, dist::toAxes(op.getAxes(), mesh)))
     for (unsigned operand = 0; operand < op->getNumOperands(); ++operand) {
@@ -42,7 +44,7 @@ static void forEachGroup(dist::CollectiveOp op, const DeviceTensors &operands,
       SmallVector<Tensor> outputs(group.size());
       function(operand, inputs, outputs);
       for (auto [device, output] : llvm::zip_equal(group, outputs))
-        results[device].push_back(output);
+        results[device]->push_back(output);
     }
 }
 
@@ -61,14 +63,14 @@ static Tensor combined(ReduceKind kind, ArrayRef<Tensor> inputs) {
   return result;
 }
 
-static void evaluate(dist::AllGatherOp op, const DeviceTensors &operands, DeviceTensors &results) {
+static void evaluate(dist::AllGatherOp op, DeviceOperands operands, DeviceResults results) {
   forEachGroup(op, operands, results, [&](unsigned i, auto inputs, auto outputs) {
     llvm::fill(outputs, joined(inputs, op.getDims()[i]));
   });
 }
 
-static void evaluate(dist::ReduceScatterOp op, const DeviceTensors &operands,
-                     DeviceTensors &results) {
+static void evaluate(dist::ReduceScatterOp op, DeviceOperands operands,
+                     DeviceResults results) {
   forEachGroup(op, operands, results, [&](unsigned i, auto inputs, auto outputs) {
     Tensor whole = combined(op.getCombine(), inputs);
     for (auto [rank, output] : llvm::enumerate(outputs))
@@ -76,13 +78,13 @@ static void evaluate(dist::ReduceScatterOp op, const DeviceTensors &operands,
   });
 }
 
-static void evaluate(dist::AllReduceOp op, const DeviceTensors &operands, DeviceTensors &results) {
+static void evaluate(dist::AllReduceOp op, DeviceOperands operands, DeviceResults results) {
   forEachGroup(op, operands, results, [&](unsigned, auto inputs, auto outputs) {
     llvm::fill(outputs, combined(op.getCombine(), inputs));
   });
 }
 
-static void evaluate(dist::AllToAllOp op, const DeviceTensors &operands, DeviceTensors &results) {
+static void evaluate(dist::AllToAllOp op, DeviceOperands operands, DeviceResults results) {
   forEachGroup(op, operands, results, [&](unsigned i, auto inputs, auto outputs) {
     for (auto [rank, output] : llvm::enumerate(outputs)) {
       auto parts = llvm::map_to_vector(inputs, [&](const Tensor &input) {
@@ -93,41 +95,39 @@ static void evaluate(dist::AllToAllOp op, const DeviceTensors &operands, DeviceT
   });
 }
 
-static void evaluate(dist::CollectivePermuteOp op, const DeviceTensors &operands,
-                     DeviceTensors &results) {
+static void evaluate(dist::CollectivePermuteOp op, DeviceOperands operands,
+                     DeviceResults results) {
   forEachGroup(op, operands, results, [&](unsigned, auto inputs, auto outputs) {
     for (auto [source, output] : llvm::zip_equal(op.getSources(), outputs))
       output = source < 0 ? Tensor(inputs[0].getType()) : inputs[source];
   });
 }
 
-static void evaluate(dist::AllSliceOp op, const DeviceTensors &operands, DeviceTensors &results) {
+static void evaluate(dist::AllSliceOp op, DeviceOperands operands, DeviceResults results) {
   forEachGroup(op, operands, results, [&](unsigned i, auto inputs, auto outputs) {
     for (auto [rank, output] : llvm::enumerate(outputs))
       output = partOf(inputs[rank], op.getDims()[i], rank, outputs.size());
   });
 }
 
-static void evaluate(dist::AxisIndexOp op, const DeviceTensors &, DeviceTensors &results) {
+static void evaluate(dist::AxisIndexOp op, DeviceOperands, DeviceResults results) {
   dist::MeshAttr mesh = meshOf(op, op.getMeshAttr());
   for (auto [device, values] : llvm::enumerate(results)) {
-    values.emplace_back(cast<RankedTensorType>(op.getType()));
-    values.back().setInt(0, coordinateOf(device, dist::toAxes(op.getAxes(), mesh), mesh));
+    values->emplace_back(cast<RankedTensorType>(op.getType()));
+    values->back().setInt(0, coordinateOf(device, dist::toAxes(op.getAxes(), mesh), mesh));
   }
 }
 
-LogicalResult interpreter::evaluateTogether(Operation *op, const DeviceTensors &operands,
-                                            DeviceTensors &results) {
-  return llvm::TypeSwitch<Operation *, LogicalResult>(op)
-      .Case<dist::AllGatherOp, dist::ReduceScatterOp, dist::AllReduceOp, dist::AllToAllOp,
-            dist::CollectivePermuteOp, dist::AllSliceOp, dist::AxisIndexOp>([&](auto collective) {
-        evaluate(collective, operands, results);
-        return success();
-      })
-      .Default([](Operation *other) {
-        return other->emitError("the interpreter does not know how devices compute '")
-               << other->getName() << "' together";
-      });
+/// How devices compute an op together: the function of its type above.
+template <typename OpTy>
+struct TogetherModel : dist::TogetherOp::ExternalModel<TogetherModel<OpTy>, OpTy> {
+  void evaluateTogether(Operation *op, DeviceOperands operands, DeviceResults results) const {
+    evaluate(cast<OpTy>(op), operands, results);
+  }
+};
+
+template <typename... OpTys> static void attachTogetherModels(MLIRContext *context) {
+  (OpTys::template attachInterface<TogetherModel<OpTys>>(*context), ...);
 }
 
 /// On one device a value's sharding changes nothing.
@@ -141,4 +141,7 @@ static LogicalResult evaluateIdentity(OpTy, ArrayRef<Tensor> operands,
 void interpreter::attachShardingModels(MLIRContext *context) {
   attachModel<dist::ConstraintOp, evaluateIdentity<dist::ConstraintOp>>(context);
   attachModel<dist::ReshardOp, evaluateIdentity<dist::ReshardOp>>(context);
+  attachTogetherModels<dist::AllGatherOp, dist::ReduceScatterOp, dist::AllReduceOp,
+                       dist::AllToAllOp, dist::CollectivePermuteOp, dist::AllSliceOp,
+                       dist::AxisIndexOp>(context);
 }

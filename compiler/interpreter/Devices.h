@@ -13,21 +13,14 @@
 #ifndef MINIGPTC_COMPILER_INTERPRETER_DEVICES_H
 #define MINIGPTC_COMPILER_INTERPRETER_DEVICES_H
 
-#include "compiler/interpreter/Tensor.h"
+#include "compiler/interpreter/Evaluation.h"
 #include "mlir/IR/BuiltinOps.h"
 
 namespace minigptc::interpreter {
 
-/// Per device, one tensor per argument, operand or result.
-using DeviceTensors = std::vector<llvm::SmallVector<Tensor>>;
-
 /// Calls a function on all devices; diagnostics name the op that failed.
 llvm::FailureOr<DeviceTensors> evaluateOnDevices(mlir::ModuleOp module, llvm::StringRef function,
                                                  const DeviceTensors &arguments);
-
-/// Evaluates a `dist` op for all devices at once.
-llvm::LogicalResult evaluateTogether(mlir::Operation *op, const DeviceTensors &operands,
-                                     DeviceTensors &results);
 
 } // namespace minigptc::interpreter
 

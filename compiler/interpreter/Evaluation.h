@@ -12,13 +12,22 @@
 
 namespace minigptc::interpreter {
 
-/// Runs the one block of a region whose arguments have the given values; results
-/// are the terminator's operands. Ops are evaluated through `EvaluableOp`, calls
-/// through `CallOpInterface`. Diagnostics name the op that failed.
+/// Per device, one tensor per argument, operand or result. A program without devices has one.
+using DeviceTensors = std::vector<llvm::SmallVector<Tensor>>;
+
+/// Runs the one block of a region whose arguments have the given values, op by op, on all
+/// devices in lockstep; results are the terminator's operands. Ops are evaluated through
+/// `EvaluableOp`, what devices compute together through `TogetherOp`, calls through
+/// `CallOpInterface`. Diagnostics name the op that failed.
+llvm::FailureOr<DeviceTensors> evaluateRegion(mlir::Region &region, const DeviceTensors &arguments);
+/// On one device.
 llvm::LogicalResult evaluateRegion(mlir::Region &region, llvm::ArrayRef<Tensor> arguments,
                                    llvm::SmallVectorImpl<Tensor> &results);
 
 /// Runs a callable op (a function); fails for a declaration.
+llvm::FailureOr<DeviceTensors> evaluateCallable(mlir::Operation *callable, mlir::Operation *caller,
+                                                const DeviceTensors &arguments);
+/// On one device.
 llvm::LogicalResult evaluateCallable(mlir::Operation *callable, mlir::Operation *caller,
                                      llvm::ArrayRef<Tensor> arguments,
                                      llvm::SmallVectorImpl<Tensor> &results);

@@ -1,7 +1,7 @@
 //===- Interpreter.cpp - runs functions and regions -----------------------===//
 #include "compiler/interpreter/Interpreter.h"
 #include "compiler/interpreter/Evaluation.h"
-#include "dialects/graph/IR/Graph.h"
+#include "dialects/dist/IR/Dist.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 
 using namespace mlir;
@@ -19,54 +19,95 @@ struct CallDepth {
 };
 } // namespace
 
-static LogicalResult evaluateCall(CallOpInterface call, ArrayRef<Tensor> operands,
-                                  SmallVectorImpl<Tensor> &results) {
-  Operation *callee = call.resolveCallable();
-  if (!callee)
-    return call->emitError("calls a function that the module does not have");
-  return evaluateCallable(callee, call, operands, results);
-}
+namespace {
+/// One run of a block on all devices, op by op.
+class Walk {
+public:
+  Walk(Block &block, const DeviceTensors &arguments) : block(block), values(arguments.size()) {
+    for (auto [mine, given] : llvm::zip_equal(values, arguments))
+      for (auto [argument, tensor] : llvm::zip_equal(block.getArguments(), given))
+        mine[argument] = tensor;
+  }
 
-static LogicalResult evaluateOp(Operation *op, ArrayRef<Tensor> operands,
-                                SmallVectorImpl<Tensor> &results) {
-  if (auto call = dyn_cast<CallOpInterface>(op))
-    return evaluateCall(call, operands, results);
-  if (auto evaluable = dyn_cast<graph::EvaluableOp>(op))
-    return evaluable.evaluate(operands, results);
-  return op->emitError("the interpreter runs tensor ops, calls and fusions; it cannot run '")
-         << op->getName() << "'";
-}
+  FailureOr<DeviceTensors> run() {
+    for (Operation &op : block.without_terminator())
+      if (failed(evaluateAndKeep(&op)))
+        return failure();
+    return lookUp(block.getTerminator()->getOperands());
+  }
 
-LogicalResult interpreter::evaluateRegion(Region &region, ArrayRef<Tensor> arguments,
-                                          SmallVectorImpl<Tensor> &results) {
+private:
+  DeviceTensors lookUp(OperandRange operands) const {
+    DeviceTensors tensors;
+    for (const auto &mine : values)
+      tensors.push_back(
+          llvm::map_to_vector(operands, [&](Value operand) { return mine.lookup(operand); }));
+    return tensors;
+  }
+
+  LogicalResult evaluateAndKeep(Operation *op) {
+    FailureOr<DeviceTensors> results = evaluate(op, lookUp(op->getOperands()));
+    if (failed(results))
+      return failure();
+    for (auto [mine, made] : llvm::zip_equal(values, *results))
+      for (auto [value, tensor] : llvm::zip_equal(op->getResults(), made)) {
+        if (tensor.getType() != value.getType())
+          return op->emitError("evaluated to ")
+                 << tensor.getType() << " instead of " << value.getType();
+        mine[value] = std::move(tensor);
+      }
+    return success();
+  }
+
+  FailureOr<DeviceTensors> evaluate(Operation *op, const DeviceTensors &operands) {
+    if (auto call = dyn_cast<CallOpInterface>(op)) {
+      Operation *callee = call.resolveCallable();
+      if (!callee)
+        return call->emitError("calls a function that the module does not have");
+      return evaluateCallable(callee, call, operands);
+    }
+    DeviceTensors results(operands.size());
+    if (auto evaluable = dyn_cast<graph::EvaluableOp>(op)) {
+      for (auto [mine, made] : llvm::zip_equal(operands, results))
+        if (failed(evaluable.evaluate(mine, made)))
+          return failure();
+      return results;
+    }
+    if (auto together = dyn_cast<dist::TogetherOp>(op)) {
+      if (failed(checkDevices(op)))
+        return failure();
+      SmallVector<SmallVectorImpl<Tensor> *> made;
+      for (SmallVector<Tensor> &mine : results)
+        made.push_back(&mine);
+      together.evaluateTogether(SmallVector<ArrayRef<Tensor>>(operands.begin(), operands.end()), made);
+      return results;
+    }
+    return op->emitError("the interpreter runs tensor ops, calls and fusions; it cannot run '")
+           << op->getName() << "'";
+  }
+
+  LogicalResult checkDevices(Operation *op) const {
+    dist::MeshOp mesh = dist::findMesh(op->getParentOfType<ModuleOp>());
+    if (mesh && mesh.getMesh().getNumDevices() == int64_t(values.size()))
+      return success();
+    return op->emitError("devices compute '") << op->getName() << "' together, but "
+                                              << values.size() << " of the mesh's run it";
+  }
+
+  Block &block;
+  std::vector<llvm::DenseMap<Value, Tensor>> values; ///< per device
+};
+} // namespace
+
+FailureOr<DeviceTensors> interpreter::evaluateRegion(Region &region,
+                                                     const DeviceTensors &arguments) {
   if (!region.hasOneBlock())
     return region.getParentOp()->emitError("the interpreter runs regions of one block only");
-  Block &block = region.front();
-  llvm::DenseMap<Value, Tensor> values;
-  for (auto [argument, tensor] : llvm::zip_equal(block.getArguments(), arguments))
-    values[argument] = tensor;
-  auto lookUp = [&](OperandRange operands) {
-    return llvm::map_to_vector(operands, [&](Value operand) { return values.lookup(operand); });
-  };
-  for (Operation &op : block.without_terminator()) {
-    SmallVector<Tensor> opResults;
-    if (failed(evaluateOp(&op, lookUp(op.getOperands()), opResults)))
-      return failure();
-    for (auto [value, tensor] : llvm::zip_equal(op.getResults(), opResults)) {
-      if (tensor.getType() != value.getType())
-        return op.emitError("evaluated to ")
-               << tensor.getType() << " instead of " << value.getType();
-      values[value] = std::move(tensor);
-    }
-  }
-  for (Value operand : block.getTerminator()->getOperands())
-    results.push_back(values.lookup(operand));
-  return success();
+  return Walk(region.front(), arguments).run();
 }
 
-LogicalResult interpreter::evaluateCallable(Operation *callable, Operation *caller,
-                                            ArrayRef<Tensor> arguments,
-                                            SmallVectorImpl<Tensor> &results) {
+FailureOr<DeviceTensors> interpreter::evaluateCallable(Operation *callable, Operation *caller,
+                                                       const DeviceTensors &arguments) {
   CallDepth depth;
   if (callDepth > kMaxCallDepth)
     return caller->emitError("calls nest more than ")
@@ -75,7 +116,26 @@ LogicalResult interpreter::evaluateCallable(Operation *callable, Operation *call
   if (!body)
     return caller->emitError("calls a function without a body").attachNote(callable->getLoc())
            << "declared here";
-  return evaluateRegion(*body, arguments, results);
+  return evaluateRegion(*body, arguments);
+}
+
+/// The results of one device, where there is no other.
+static LogicalResult takeOnly(FailureOr<DeviceTensors> made, SmallVectorImpl<Tensor> &results) {
+  if (failed(made))
+    return failure();
+  llvm::append_range(results, made->front());
+  return success();
+}
+
+LogicalResult interpreter::evaluateRegion(Region &region, ArrayRef<Tensor> arguments,
+                                          SmallVectorImpl<Tensor> &results) {
+  return takeOnly(evaluateRegion(region, {SmallVector<Tensor>(arguments)}), results);
+}
+
+LogicalResult interpreter::evaluateCallable(Operation *callable, Operation *caller,
+                                            ArrayRef<Tensor> arguments,
+                                            SmallVectorImpl<Tensor> &results) {
+  return takeOnly(evaluateCallable(callable, caller, {SmallVector<Tensor>(arguments)}), results);
 }
 
 FailureOr<SmallVector<Tensor>> interpreter::evaluate(ModuleOp module, StringRef function,

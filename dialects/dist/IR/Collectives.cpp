@@ -1,4 +1,4 @@
-//===- Collectives.cpp - verifiers and costs of collectives ---------------===//
+//===- Collectives.cpp - verifiers, costs and joins of collectives --------===//
 #include "dialects/dist/IR/Sharding.h"
 #include "dialects/graph/IR/Diagnostics.h"
 
@@ -79,6 +79,46 @@ static double bytes(Operation *op, unsigned operand) {
   return graph::detail::bytesOf(op->getOperand(operand).getType());
 }
 
+//===----------------------------------------------------------------------===//
+// Several as one
+//===----------------------------------------------------------------------===//
+
+Attribute CollectiveOp::getJoinKey() {
+  Builder builder(getContext());
+  Attribute detail = getCommonDetail();
+  return builder.getArrayAttr({builder.getStringAttr(getOperation()->getName().getStringRef()),
+                               getMeshAttr(), getAxes(), detail ? detail : builder.getUnitAttr()});
+}
+
+/// `Op` with the operands of `op` and of others; `attributes` follow mesh and axes.
+template <typename Op, typename... Attributes>
+static CollectiveOp joined(Op op, OpBuilder &builder, Location location,
+                           ArrayRef<CollectiveOp> others, Attributes... attributes) {
+  SmallVector<Value> inputs(op.getInputs());
+  SmallVector<Type> types(op->getResultTypes());
+  for (CollectiveOp other : others) {
+    llvm::append_range(inputs, other->getOperands());
+    llvm::append_range(types, other->getResultTypes());
+  }
+  auto one = Op::create(builder, location, types, inputs, op.getMeshAttr(), op.getAxes(),
+                        attributes...);
+  return cast<CollectiveOp>(one.getOperation());
+}
+
+/// The entries per operand of `op` and of others.
+template <typename Op>
+static DenseI64ArrayAttr concatenated(Op op, ArrayRef<CollectiveOp> others,
+                                      ArrayRef<int64_t> (Op::*getEntries)()) {
+  SmallVector<int64_t> entries((op.*getEntries)());
+  for (CollectiveOp other : others)
+    llvm::append_range(entries, (cast<Op>(other.getOperation()).*getEntries)());
+  return DenseI64ArrayAttr::get(op.getContext(), entries);
+}
+
+//===----------------------------------------------------------------------===//
+// Each kind
+//===----------------------------------------------------------------------===//
+
 LogicalResult AllGatherOp::verifySymbolUses(SymbolTableCollection &tables) {
   FailureOr<int64_t> n = groupSize(*this, getMeshAttr(), getAxes(), tables);
   if (failed(n) || failed(verifyDims(*this, getDims(), "dims")))
@@ -87,6 +127,10 @@ LogicalResult AllGatherOp::verifySymbolUses(SymbolTableCollection &tables) {
 }
 double AllGatherOp::getBytesSent(unsigned operand, int64_t n) {
   return bytes(*this, operand) * double(n - 1);
+}
+CollectiveOp AllGatherOp::createJoined(OpBuilder &builder, Location location,
+                                   ArrayRef<CollectiveOp> others) {
+  return joined(*this, builder, location, others, concatenated(*this, others, &AllGatherOp::getDims));
 }
 
 LogicalResult ReduceScatterOp::verifySymbolUses(SymbolTableCollection &tables) {
@@ -98,6 +142,12 @@ LogicalResult ReduceScatterOp::verifySymbolUses(SymbolTableCollection &tables) {
 double ReduceScatterOp::getBytesSent(unsigned operand, int64_t n) {
   return bytes(*this, operand) * double(n - 1) / double(n);
 }
+Attribute ReduceScatterOp::getCommonDetail() { return getCombineAttr(); }
+CollectiveOp ReduceScatterOp::createJoined(OpBuilder &builder, Location location,
+                                   ArrayRef<CollectiveOp> others) {
+  return joined(*this, builder, location, others, getCombineAttr(),
+                concatenated(*this, others, &ReduceScatterOp::getDims));
+}
 
 LogicalResult AllReduceOp::verifySymbolUses(SymbolTableCollection &tables) {
   if (failed(groupSize(*this, getMeshAttr(), getAxes(), tables)))
@@ -106,6 +156,11 @@ LogicalResult AllReduceOp::verifySymbolUses(SymbolTableCollection &tables) {
 }
 double AllReduceOp::getBytesSent(unsigned operand, int64_t n) {
   return 2 * bytes(*this, operand) * double(n - 1) / double(n);
+}
+Attribute AllReduceOp::getCommonDetail() { return getCombineAttr(); }
+CollectiveOp AllReduceOp::createJoined(OpBuilder &builder, Location location,
+                                   ArrayRef<CollectiveOp> others) {
+  return joined(*this, builder, location, others, getCombineAttr());
 }
 
 LogicalResult AllToAllOp::verifySymbolUses(SymbolTableCollection &tables) {
@@ -124,6 +179,12 @@ LogicalResult AllToAllOp::verifySymbolUses(SymbolTableCollection &tables) {
 double AllToAllOp::getBytesSent(unsigned operand, int64_t n) {
   return bytes(*this, operand) * double(n - 1) / double(n);
 }
+CollectiveOp AllToAllOp::createJoined(OpBuilder &builder, Location location,
+                                   ArrayRef<CollectiveOp> others) {
+  return joined(*this, builder, location, others,
+                concatenated(*this, others, &AllToAllOp::getSplitDims),
+                concatenated(*this, others, &AllToAllOp::getConcatDims));
+}
 
 LogicalResult CollectivePermuteOp::verifySymbolUses(SymbolTableCollection &tables) {
   FailureOr<int64_t> n = groupSize(*this, getMeshAttr(), getAxes(), tables);
@@ -140,6 +201,11 @@ LogicalResult CollectivePermuteOp::verifySymbolUses(SymbolTableCollection &table
 double CollectivePermuteOp::getBytesSent(unsigned operand, int64_t) {
   return bytes(*this, operand);
 }
+Attribute CollectivePermuteOp::getCommonDetail() { return getSourcesAttr(); }
+CollectiveOp CollectivePermuteOp::createJoined(OpBuilder &builder, Location location,
+                                   ArrayRef<CollectiveOp> others) {
+  return joined(*this, builder, location, others, getSourcesAttr());
+}
 
 LogicalResult AllSliceOp::verifySymbolUses(SymbolTableCollection &tables) {
   FailureOr<int64_t> n = groupSize(*this, getMeshAttr(), getAxes(), tables);
@@ -148,6 +214,11 @@ LogicalResult AllSliceOp::verifySymbolUses(SymbolTableCollection &tables) {
   return verifyTypes(*this, [&](unsigned i, int64_t dim) { return dim == getDims()[i] ? -*n : 1; });
 }
 double AllSliceOp::getBytesSent(unsigned, int64_t) { return 0; }
+bool AllSliceOp::hasToWait() { return false; }
+CollectiveOp AllSliceOp::createJoined(OpBuilder &builder, Location location,
+                                   ArrayRef<CollectiveOp> others) {
+  return joined(*this, builder, location, others, concatenated(*this, others, &AllSliceOp::getDims));
+}
 
 LogicalResult AxisIndexOp::verifySymbolUses(SymbolTableCollection &tables) {
   if (failed(groupSize(*this, getMeshAttr(), getAxes(), tables)))

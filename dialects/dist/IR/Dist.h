@@ -30,6 +30,9 @@ inline constexpr llvm::StringLiteral kShardings = "dist.shardings";
 inline constexpr llvm::StringLiteral kFactors = "dist.factors";
 /// Op with kFactors (one per cut factor), reshard (one), collective (one per operand): OriginAttr.
 inline constexpr llvm::StringLiteral kOrigins = "dist.origins";
+/// Collective: how many equal ones of the same operands stand before it in its block. It is
+/// repeated so that its result need not be kept; the number keeps them apart.
+inline constexpr llvm::StringLiteral kAgain = "dist.again";
 /// Argument or result of an entry, from stage `spmd` on: a TypeAttr, the whole tensor's type.
 inline constexpr llvm::StringLiteral kGlobalType = "dist.global_type";
 } // namespace attr

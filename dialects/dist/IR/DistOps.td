@@ -64,11 +64,43 @@ def CollectiveOp : OpInterface<"CollectiveOp"> {
     InterfaceMethod<"The mesh.", "::mlir::FlatSymbolRefAttr", "getMeshAttr">,
     InterfaceMethod<"The axes, major to minor.", "::mlir::ArrayAttr", "getAxes">,
     InterfaceMethod<"Bytes that one device of n sends, by a ring algorithm, for operand i.", "double",
-      "getBytesSent", (ins "unsigned":$operand, "int64_t":$n)>];
+      "getBytesSent", (ins "unsigned":$operand, "int64_t":$n)>,
+    InterfaceMethod<"Whether a device waits for the others.", "bool", "hasToWait", (ins), "",
+      [{ return true; }]>,
+    InterfaceMethod<[{
+      What all operands of a collective have in common, besides kind, mesh and axes, or null:
+      how elements are combined, who sends to whom.
+    }], "::mlir::Attribute", "getCommonDetail", (ins), "", [{ return {}; }]>,
+    InterfaceMethod<[{
+      One collective at the insertion point with the operands of this one and then those of
+      `others`, which it can join.
+    }], "::minigptc::dist::CollectiveOp", "createJoined",
+      (ins "::mlir::OpBuilder &":$builder, "::mlir::Location":$location,
+           "::llvm::ArrayRef<::minigptc::dist::CollectiveOp>":$others)>];
+  let extraClassDeclaration = [{
+    /// Equal for collectives that can be one: of a kind, over the same axes, alike in detail.
+    ::mlir::Attribute getJoinKey();
+    bool canJoin(CollectiveOp other) { return getJoinKey() == other.getJoinKey(); }
+  }];
 }
 
-class Dist_Collective<string mnemonic, dag extra, string format> : Dist_Op<mnemonic,
-    [Pure, DeclareOpInterfaceMethods<CollectiveOp, ["getBytesSent"]>, Dist_UsesSymbols]> {
+def TogetherOp : OpInterface<"TogetherOp"> {
+  let cppNamespace = "::minigptc::dist";
+  let description = [{
+    [external: compiler/interpreter] The reference semantics of an op whose results on one
+    device depend on other devices, or on which device it is.
+  }];
+  let methods = [InterfaceMethod<[{
+      Computes the results of all devices of the mesh, into `*results[device]`, from the operands
+      of all. Results arrive empty.
+    }], "void", "evaluateTogether",
+    (ins "::llvm::ArrayRef<::llvm::ArrayRef<::minigptc::interpreter::Tensor>>":$operands,
+         "::llvm::ArrayRef<::llvm::SmallVectorImpl<::minigptc::interpreter::Tensor> *>":$results)>];
+}
+
+class Dist_Collective<string mnemonic, dag extra, string format, list<string> own = []> : Dist_Op<mnemonic,
+    [Pure, DeclareOpInterfaceMethods<CollectiveOp, !listconcat(["getBytesSent", "createJoined"], own)>,
+     Dist_UsesSymbols]> {
   let arguments = !con((ins Variadic<Graph_Tensor>:$inputs, FlatSymbolRefAttr:$mesh, StrArrayAttr:$axes), extra);
   let results = (outs Variadic<Graph_Tensor>:$outputs);
   let assemblyFormat = "$inputs `over` $mesh $axes " # format # " attr-dict `:` functional-type($inputs, $outputs)";
@@ -83,7 +115,7 @@ def Dist_AllGatherOp : Dist_Collective<"all_gather", (ins DenseI64ArrayAttr:$dim
   }];
 }
 def Dist_ReduceScatterOp : Dist_Collective<"reduce_scatter", (ins Graph_ReduceKindAttr:$combine, DenseI64ArrayAttr:$dims),
-    "`combine` `=` custom<Keyword>($combine) `dims` `=` $dims"> {
+    "`combine` `=` custom<Keyword>($combine) `dims` `=` $dims", ["getCommonDetail"]> {
   let summary = "each device's part of the combined tensor";
   let description = [{
     Combined in the order of the devices.
@@ -93,7 +125,8 @@ def Dist_ReduceScatterOp : Dist_Collective<"reduce_scatter", (ins Graph_ReduceKi
     ```
   }];
 }
-def Dist_AllReduceOp : Dist_Collective<"all_reduce", (ins Graph_ReduceKindAttr:$combine), "`combine` `=` custom<Keyword>($combine)"> {
+def Dist_AllReduceOp : Dist_Collective<"all_reduce", (ins Graph_ReduceKindAttr:$combine), "`combine` `=` custom<Keyword>($combine)",
+    ["getCommonDetail"]> {
   let summary = "the devices' tensors combined";
   let description = [{
     Combined in the order of the devices, so that all have the same bits.
@@ -116,7 +149,7 @@ def Dist_AllToAllOp : Dist_Collective<"all_to_all", (ins DenseI64ArrayAttr:$spli
   }];
 }
 def Dist_CollectivePermuteOp : Dist_Collective<"collective_permute", (ins DenseI64ArrayAttr:$sources),
-    "`sources` `=` $sources"> {
+    "`sources` `=` $sources", ["getCommonDetail"]> {
   let summary = "each device gets the tensor of another";
   let description = [{
     Device i of a group gets the tensor of device `sources[i]`, or zeros where that is -1.
@@ -126,7 +159,7 @@ def Dist_CollectivePermuteOp : Dist_Collective<"collective_permute", (ins DenseI
     ```
   }];
 }
-def Dist_AllSliceOp : Dist_Collective<"all_slice", (ins DenseI64ArrayAttr:$dims), "`dims` `=` $dims"> {
+def Dist_AllSliceOp : Dist_Collective<"all_slice", (ins DenseI64ArrayAttr:$dims), "`dims` `=` $dims", ["hasToWait"]> {
   let summary = "this device's part of a tensor that all have";
   let description = [{
     Sends nothing.

@@ -2,8 +2,7 @@
 #include "dialects/dist/Transforms/Passes.h"
 
 #include "mlir/Interfaces/SideEffectInterfaces.h"
-
-#include <map>
+#include "llvm/ADT/MapVector.h"
 
 namespace minigptc::dist {
 #define GEN_PASS_DEF_DISTBUCKET
@@ -15,18 +14,34 @@ using namespace minigptc;
 using namespace minigptc::dist;
 
 namespace {
-/// Functions in which devices wait for each other.
+/// The collective that an op is, if devices wait for each other in it.
+CollectiveOp waitingCollective(Operation *op) {
+  auto collective = dyn_cast<CollectiveOp>(op);
+  return collective && collective.hasToWait() ? collective : CollectiveOp();
+}
+
+/// What calls have to do with communication.
 class Communication {
 public:
-  explicit Communication(ModuleOp module) : symbols(module) {}
+  explicit Communication(ModuleOp module) : symbols(module) {
+    for (auto function : module.getOps<func::FuncOp>()) {
+      DenseMap<Operation *, unsigned> calls;
+      function.walk([&](func::CallOp call) {
+        Operation *callee = symbols.lookup(call.getCallee());
+        if (++calls[callee] > 1)
+          repeated.insert(callee);
+      });
+    }
+  }
 
+  /// Whether devices wait for each other in an op.
   bool isIn(Operation *op) {
-    if (isa<AllSliceOp>(op))
-      return false;
     if (auto call = dyn_cast<func::CallOp>(op))
       return isInFunction(symbols.lookup(call.getCallee()));
-    return isa<CollectiveOp>(op);
+    return bool(waitingCollective(op));
   }
+  /// Whether some function calls this one again and again: it is a layer.
+  bool isLayer(Operation *function) const { return repeated.contains(function); }
 
 private:
   bool isInFunction(Operation *function) {
@@ -45,24 +60,52 @@ private:
 
   SymbolTable symbols;
   DenseMap<Operation *, bool> known;
+  DenseSet<Operation *> repeated;
 };
 
-/// What collectives must have in common.
-std::string kindOf(Operation *op) {
-  std::string text;
-  llvm::raw_string_ostream stream(text);
-  auto collective = cast<CollectiveOp>(op);
-  stream << op->getName() << ' ' << collective.getMeshAttr() << ' ' << collective.getAxes();
-  for (StringRef name : {"combine", "sources"})
-    stream << ' ' << cast<DictionaryAttr>(op->getPropertiesAsAttribute()).get(name);
-  return text;
+/// How large a bucket may be.
+///
+/// What a gather makes lives from the bucket to its use, and what a reduce-scatter takes from
+/// where it is made to the bucket: whole tensors, of which a device stores a part. In a layer
+/// all of them may be one bucket, for a layer ends soon. Elsewhere (a model that is one long
+/// function) a bucket may have twice the bytes of its largest whole tensor, which bounds what
+/// is whole at a time, however long the function is.
+class BucketLimit {
+public:
+  BucketLimit(int64_t bytes, bool isLayer) : bytes(bytes), isLayer(isLayer) {}
+
+  bool allows(ArrayRef<CollectiveOp> bucket) const {
+    double sent = 0, whole = 0, largest = 0;
+    DenseSet<Value> seen;
+    for (CollectiveOp op : bucket)
+      for (auto [input, output] : llvm::zip_equal(op->getOperands(), op->getResults())) {
+        if (!seen.insert(input).second)
+          continue; // Equal ones become one.
+        double before = graph::detail::bytesOf(input.getType());
+        double after = graph::detail::bytesOf(output.getType());
+        sent += before;
+        whole += before == after ? 0 : std::max(before, after);
+        largest = std::max(largest, before == after ? 0 : std::max(before, after));
+      }
+    return (bytes == 0 || sent <= double(bytes)) && (isLayer || whole <= 2 * largest);
+  }
+
+private:
+  int64_t bytes;
+  bool isLayer;
+};
+
+/// Whether results are larger than operands, and so take memory that the operands do not.
+bool gathers(CollectiveOp op) {
+  return graph::detail::bytesOf(op->getResultTypes()) >
+         graph::detail::bytesOf(op->getOperandTypes());
 }
 
 /// The collectives of one block.
 class Bucketing {
 public:
-  Bucketing(Block &block, Communication &communication, int64_t bucketBytes)
-      : block(block), communication(communication), bucketBytes(bucketBytes) {}
+  Bucketing(Block &block, Communication &communication, BucketLimit limit)
+      : block(block), communication(communication), limit(limit) {}
 
   void run() {
     eraseDeadOps();
@@ -71,6 +114,7 @@ public:
     merge(heights());
     while (mergeIndependent())
       ;
+    keepApart();
   }
 
 private:
@@ -131,69 +175,60 @@ private:
     return levels;
   }
 
-  /// Makes one op of the collectives of one kind and level, which cannot wait for each
-  /// other. Since others have other levels, no circle comes of it.
-  void merge(const Levels &levels) {
-    std::map<std::pair<int64_t, std::string>, SmallVector<SmallVector<Operation *>>> groups;
-    DenseMap<Operation *, ArrayRef<Operation *>> groupOf;
-    std::map<std::pair<int64_t, std::string>, int64_t> bytesOfLast;
+  /// Collectives that may become one, by what they must have in common, in their order.
+  using Groups = llvm::MapVector<Attribute, SmallVector<CollectiveOp>>;
+
+  Groups groupsBy(function_ref<int64_t(Operation *)> level) {
+    Groups groups;
+    Builder builder(block.getParentOp()->getContext());
     int64_t calls = 0;
     for (Operation &op : block) {
       calls += isa<func::CallOp>(op) && communication.isIn(&op);
-      if (!isa<CollectiveOp>(op) || isa<AllSliceOp>(op))
+      CollectiveOp collective = waitingCollective(&op);
+      if (!collective)
         continue;
-      std::pair<int64_t, std::string> key(levels.lookup(&op), kindOf(&op));
       // What is gathered is large, and is not kept over the work of others.
-      if (isa<AllGatherOp>(op))
-        key.second += " after " + std::to_string(calls);
-      auto &buckets = groups[key];
-      int64_t bytes = int64_t(graph::detail::bytesOf(op.getOperandTypes())),
-              &last = bytesOfLast[key];
-      if (buckets.empty() || (bucketBytes > 0 && last + bytes > bucketBytes)) {
-        buckets.emplace_back();
-        last = 0;
-      }
-      buckets.back().push_back(&op);
-      last += bytes;
+      int64_t place = gathers(collective) ? calls : -1;
+      groups[builder.getArrayAttr({collective.getJoinKey(), builder.getIndexAttr(level(&op)),
+                                   builder.getIndexAttr(place)})]
+          .push_back(collective);
     }
-    for (auto &[key, buckets] : groups)
-      for (SmallVector<Operation *> &bucket : buckets)
-        for (Operation *op : bucket)
-          groupOf[op] = bucket;
-    sort(groupOf);
-    for (auto &[key, buckets] : groups)
-      for (SmallVector<Operation *> &bucket : buckets)
-        if (bucket.size() > 1)
-          join(bucket);
+    return groups;
+  }
+
+  /// Makes one op of the collectives of one kind and level, which cannot wait for each
+  /// other. Since others have other levels, no circle comes of it.
+  void merge(const Levels &levels) {
+    SmallVector<SmallVector<CollectiveOp>> buckets;
+    for (auto &[key, group] : groupsBy([&](Operation *op) { return levels.lookup(op); })) {
+      SmallVector<CollectiveOp> bucket;
+      for (CollectiveOp op : group) {
+        bucket.push_back(op);
+        if (bucket.size() == 1 || limit.allows(bucket))
+          continue;
+        bucket.pop_back();
+        buckets.push_back(std::exchange(bucket, {op}));
+      }
+      buckets.push_back(bucket);
+    }
+    sort(buckets);
+    for (ArrayRef<CollectiveOp> bucket : buckets)
+      join(bucket);
   }
 
   /// Joins the first collective that has one of its kind before it, for which it does not
   /// wait. Few are left for this.
   bool mergeIndependent() {
-    std::map<std::string, Operation *> lastOf;
-    int64_t calls = 0;
-    for (Operation &op : block) {
-      calls += isa<func::CallOp>(op) && communication.isIn(&op);
-      if (!isa<CollectiveOp>(op) || isa<AllSliceOp>(op))
-        continue;
-      std::string kind = kindOf(&op);
-      if (isa<AllGatherOp>(op))
-        kind += " after " + std::to_string(calls);
-      Operation *&last = lastOf[kind];
-      if (last && fitsWith(last, &op) && !leadsTo(last, &op)) {
-        SmallVector<Operation *> bucket{last, &op};
-        sort({{last, bucket}, {&op, bucket}});
+    for (auto &[key, group] : groupsBy([](Operation *) { return 0; }))
+      for (auto [first, second] : llvm::zip(group, llvm::drop_begin(group))) {
+        SmallVector<CollectiveOp> bucket{first, second};
+        if (!limit.allows(bucket) || leadsTo(first, second))
+          continue;
+        sort(bucket);
         join(bucket);
         return true;
       }
-      last = &op;
-    }
     return false;
-  }
-  bool fitsWith(Operation *first, Operation *second) const {
-    double bytes = graph::detail::bytesOf(first->getOperandTypes()) +
-                   graph::detail::bytesOf(second->getOperandTypes());
-    return bucketBytes == 0 || bytes <= double(bucketBytes);
   }
   static bool leadsTo(Operation *first, Operation *second) {
     DenseSet<Operation *> reached{first};
@@ -209,7 +244,11 @@ private:
 
   /// Moves the ops that a bucket's members need before its first one, so that the members
   /// stand together; all else keeps its order.
-  void sort(const DenseMap<Operation *, ArrayRef<Operation *>> &groupOf) {
+  void sort(ArrayRef<SmallVector<CollectiveOp>> buckets) {
+    DenseMap<Operation *, ArrayRef<CollectiveOp>> bucketOf;
+    for (ArrayRef<CollectiveOp> bucket : buckets)
+      for (CollectiveOp op : bucket)
+        bucketOf[op] = bucket;
     SmallVector<Operation *> order, stack;
     DenseSet<Operation *> placed;
     for (Operation &op : block) {
@@ -220,7 +259,7 @@ private:
           stack.pop_back();
           continue;
         }
-        SmallVector<Operation *> members(groupOf.lookup(next));
+        SmallVector<Operation *> members(bucketOf.lookup(next));
         if (members.empty())
           members.push_back(next);
         size_t before = stack.size();
@@ -240,50 +279,63 @@ private:
       op->moveBefore(&block, block.end());
   }
 
-  static void append(SmallVectorImpl<int64_t> &to, Operation *op, StringRef name) {
-    if (auto dims = dyn_cast_or_null<DenseI64ArrayAttr>(
-            cast<DictionaryAttr>(op->getPropertiesAsAttribute()).get(name)))
-      llvm::append_range(to, dims.asArrayRef());
-  }
-
-  /// One op with the operands of all; entries per operand go along.
-  void join(ArrayRef<Operation *> bucket) {
-    Operation *last = bucket.back();
-    OperationState state(last->getLoc(), last->getName());
+  /// One op with the operands of all; equal ones, of one operand, are one.
+  void join(ArrayRef<CollectiveOp> bucket) {
+    if (bucket.size() < 2)
+      return;
+    CollectiveOp last = bucket.back();
+    SmallVector<CollectiveOp> different;
+    DenseMap<CollectiveOp, CollectiveOp> equalTo;
+    for (CollectiveOp op : bucket) {
+      auto equal = llvm::find_if(different, [&](CollectiveOp other) { return isEqual(op, other); });
+      if (equal == different.end())
+        different.push_back(op);
+      else
+        op->replaceAllUsesWith(*equal);
+    }
     SmallVector<Location> locations;
     SmallVector<Attribute> origins;
-    NamedAttrList properties(cast<DictionaryAttr>(last->getPropertiesAsAttribute()));
-    for (Operation *op : bucket) {
-      state.addOperands(op->getOperands());
-      state.addTypes(op->getResultTypes());
+    for (CollectiveOp op : bucket)
       locations.push_back(op->getLoc());
+    for (CollectiveOp op : different)
       if (auto own = op->getAttrOfType<ArrayAttr>(attr::kOrigins))
         llvm::append_range(origins, own);
-    }
     OpBuilder builder(last);
-    for (StringRef name : {"dims", "splitDims", "concatDims"}) {
-      SmallVector<int64_t> dims;
-      for (Operation *op : bucket)
-        append(dims, op, name);
-      if (!dims.empty())
-        properties.set(name, builder.getDenseI64ArrayAttr(dims));
-    }
-    state.propertiesAttr = properties.getDictionary(builder.getContext());
-    state.location = builder.getFusedLoc(locations);
-    Operation *joined = builder.create(state);
+    CollectiveOp joined =
+        different.front().createJoined(builder, builder.getFusedLoc(locations),
+                                       ArrayRef(different).drop_front());
     if (origins.size() == joined->getNumOperands())
       joined->setAttr(attr::kOrigins, builder.getArrayAttr(origins));
     unsigned result = 0;
-    for (Operation *op : bucket) {
+    for (CollectiveOp op : different)
       for (Value old : op->getResults())
         old.replaceAllUsesWith(joined->getResult(result++));
+    for (CollectiveOp op : bucket)
       op->erase();
-    }
+  }
+
+  static bool isEqual(Operation *op, Operation *other) {
+    return op->getName() == other->getName() && op->getOperands() == other->getOperands() &&
+           op->getResultTypes() == other->getResultTypes() &&
+           op->getPropertiesAsAttribute() == other->getPropertiesAsAttribute();
+  }
+
+  /// What is gathered again instead of kept must not become one with the gather before.
+  void keepApart() {
+    SmallVector<CollectiveOp> seen;
+    for (Operation &op : block)
+      if (CollectiveOp collective = waitingCollective(&op); collective && gathers(collective)) {
+        int64_t before =
+            llvm::count_if(seen, [&](CollectiveOp other) { return isEqual(&op, other); });
+        if (before > 0)
+          op.setAttr(attr::kAgain, Builder(op.getContext()).getI64IntegerAttr(before));
+        seen.push_back(collective);
+      }
   }
 
   Block &block;
   Communication &communication;
-  int64_t bucketBytes;
+  BucketLimit limit;
 };
 
 struct Bucket : minigptc::dist::impl::DistBucketBase<Bucket> {
@@ -295,7 +347,8 @@ struct Bucket : minigptc::dist::impl::DistBucketBase<Bucket> {
     Communication communication(getOperation());
     for (auto function : getOperation().getOps<func::FuncOp>())
       for (Block &block : function.getBody())
-        Bucketing(block, communication, bucketBytes).run();
+        Bucketing(block, communication, BucketLimit(bucketBytes, communication.isLayer(function)))
+            .run();
   }
 };
 } // namespace

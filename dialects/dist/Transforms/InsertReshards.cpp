@@ -1,6 +1,7 @@
 //===- InsertReshards.cpp - a reshard wherever value and use differ -------===//
 #include "dialects/dist/Transforms/Passes.h"
 #include "dialects/dist/Transforms/ReshardReason.h"
+#include "dialects/dist/Transforms/ShardingTable.h"
 #include "dialects/dist/Transforms/WantedShardings.h"
 
 namespace minigptc::dist {
@@ -54,7 +55,7 @@ Value FunctionReshards::reshard(OpOperand &use, const Sharding &wanted) {
   if (!has || *has == wanted)
     return value;
   Value &known = made[{value, wanted.toAttr(mesh)}];
-  if (known)
+  if (known && !isGatheredAnew(value, *has, wanted, mesh.getMesh()))
     return known;
   OpBuilder builder(use.getOwner());
   auto op = ReshardOp::create(builder, value.getLoc(), value, wanted.toAttr(mesh));

@@ -2,6 +2,7 @@
 #include "dialects/dist/IR/LocalOp.h"
 #include "dialects/dist/Transforms/Passes.h"
 #include "dialects/dist/Transforms/ReshardEmitter.h"
+#include "dialects/dist/Transforms/ShardingTable.h"
 #include "dialects/dist/Transforms/WantedShardings.h"
 #include "dialects/graph/IR/Diagnostics.h"
 
@@ -106,7 +107,7 @@ LogicalResult FunctionPartitioner::emit(Operation *op) {
 LogicalResult FunctionPartitioner::emitReshard(Operation *op, Value input, OriginAttr origin) {
   Sharding from = shardingOf(input), to = shardingOf(op->getResult(0));
   Value local = resharder.emit(builder, op->getLoc(), mapping.lookup(input), tensorType(input),
-                               from, to, origin);
+                               from, to, origin, isGatheredAnew(input, from, to, mesh));
   if (!local)
     return op->emitOpError() << "has no way from " << toString(from, mesh) << " to "
                              << toString(to, mesh) << ": nothing makes a value partial";

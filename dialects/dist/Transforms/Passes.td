@@ -106,7 +106,8 @@ def DistInsertReshards : Pass<"dist-insert-reshards", "::mlir::ModuleOp"> {
   let description = [{
     After `--dist-propagate` values and ops have their shardings; where an op, a call or a
     return needs a value otherwise, it gets it from a `dist.reshard`, which says why. One
-    for a value and a sharding in a function, before the first use. Constraints become reshards,
+    for a value and a sharding in a function, before the first use; but what is gathered of a
+    stored tensor has one for each use, for it is not kept in between. Constraints become reshards,
     or nothing where the value is as it was pinned.
 
     ```mlir
@@ -174,10 +175,17 @@ def DistBucket : Pass<"dist-bucket", "::mlir::ModuleOp"> {
   let description = [{
     In each block, collectives of one kind over the same axes become one with many
     operands, if as many collectives (or calls of functions with some) come before them
-    on the longest way, or as many follow, or neither waits for the other; but for gathers
-    with such a call in between, for what is gathered takes memory. What a bucket needs is
-    moved before it; else ops keep their order. Ops without a use are erased, and an
-    all-reduce whose only use cuts its result is a reduce-scatter.
+    on the longest way, or as many follow, or neither waits for the other. What a bucket needs
+    is moved before it; else ops keep their order.
+
+    Collectives of which one side is larger than the other hold whole tensors between bucket
+    and work: gathers are not joined over a call that communicates, and in a function that is no
+    layer (none calls it twice) such a bucket has at most twice the bytes of its largest whole
+    tensor. A bucket takes equal collectives of one operand once. Equal gathers that are left
+    are numbered (`dist.again`), so that no later pass keeps the first one's result instead.
+
+    Ops without a use are erased, and an all-reduce whose only use cuts its result is a
+    reduce-scatter.
 
     ```mlir
     %a = dist.all_reduce %x over @mesh ["data"] combine = sum : (tensor<4xf32>) -> tensor<4xf32>

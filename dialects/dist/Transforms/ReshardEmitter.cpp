@@ -94,7 +94,7 @@ private:
 
 Value ReshardEmitter::emit(OpBuilder &builder, Location location, Value local,
                            RankedTensorType global, const Sharding &from, const Sharding &to,
-                           OriginAttr origin) {
+                           OriginAttr origin, bool anew) {
   FailureOr<ReshardPlan> plan = planner.plan(global, from, to);
   if (failed(plan))
     return Value();
@@ -105,7 +105,7 @@ Value ReshardEmitter::emit(OpBuilder &builder, Location location, Value local,
     // What a permute does depends on both ends; there is no telling it by axes.
     Value once;
     Value &result =
-        step.kind == ReshardKind::permute
+        anew || step.kind == ReshardKind::permute
             ? once
             : emitted[{local.getAsOpaquePointer(), step.kind, place, uint32_t(before->combine)}];
     if (!result)

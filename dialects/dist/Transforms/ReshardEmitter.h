@@ -4,7 +4,8 @@
 //   Value y = resharder.emit(builder, loc, x, globalType, from, to, origin);
 //
 // Equal steps on one value are emitted once: two users that want it gathered share the
-// gathered one. So calls must be in the order of the block.
+// gathered one. So calls must be in the order of the block. A path that is wanted `anew`
+// shares nothing.
 //
 //===----------------------------------------------------------------------===//
 #ifndef MINIGPTC_DIALECTS_DIST_TRANSFORMS_RESHARDEMITTER_H
@@ -22,7 +23,7 @@ public:
   /// `origin`, unless it is null.
   mlir::Value emit(mlir::OpBuilder &builder, mlir::Location location, mlir::Value local,
                    mlir::RankedTensorType global, const Sharding &from, const Sharding &to,
-                   OriginAttr origin);
+                   OriginAttr origin, bool anew = false);
   /// Another block begins, where nothing is emitted.
   void startBlock() { emitted.clear(); }
 

@@ -212,6 +212,28 @@ std::optional<unsigned> dist::followedOperand(const OpEntry &entry) {
   return large;
 }
 
+bool dist::isCopyOfStored(Value value, MeshAttr mesh) {
+  while (Operation *op = value.getDefiningOp()) {
+    if (isa<func::CallOp, ConstraintOp, ReshardOp>(op))
+      return false;
+    std::optional<unsigned> followed = followedOperand(OpEntry::of(op, mesh));
+    if (!followed)
+      return false;
+    value = op->getOperand(*followed);
+  }
+  auto argument = cast<BlockArgument>(value);
+  auto function = dyn_cast<func::FuncOp>(argument.getOwner()->getParentOp());
+  return function && isStored(function, argument.getArgNumber());
+}
+
+bool dist::isGatheredAnew(Value value, const Sharding &from, const Sharding &to, MeshAttr mesh) {
+  auto type = cast<RankedTensorType>(value.getType());
+  auto localBytes = [&](const Sharding &sharding) {
+    return graph::detail::bytesOf(sharding.localType(type, mesh));
+  };
+  return localBytes(to) > localBytes(from) && isCopyOfStored(value, mesh);
+}
+
 const Slot *ShardingTable::storedSlot(Value value) const {
   while (OpEntry *entry = value.getDefiningOp() ? lookup(value.getDefiningOp()) : nullptr) {
     std::optional<unsigned> followed = followedOperand(*entry);

@@ -136,6 +136,12 @@ bool isStored(mlir::func::FuncOp function, unsigned argument);
 bool isProduct(mlir::Operation *op);
 /// The one large operand of an op that makes it in another type or shape, if it is such an op.
 std::optional<unsigned> followedOperand(const OpEntry &entry);
+/// Whether a value is a stored argument of its function, or its copy in another type or shape.
+bool isCopyOfStored(mlir::Value value, MeshAttr mesh);
+/// Whether each use of a value that wants it so gets a reshard of its own: what is gathered of
+/// a stored tensor is not kept from one use to the next, which may be in the backward pass.
+/// Buckets make one of those that stand together.
+bool isGatheredAnew(mlir::Value value, const Sharding &from, const Sharding &to, MeshAttr mesh);
 /// "P('data', None)"
 std::string toSpec(const Sharding &sharding, MeshAttr mesh);
 
