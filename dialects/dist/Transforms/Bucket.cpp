@@ -69,7 +69,8 @@ private:
 /// where it is made to the bucket: whole tensors, of which a device stores a part. In a layer
 /// all of them may be one bucket, for a layer ends soon. Elsewhere (a model that is one long
 /// function) a bucket may have twice the bytes of its largest whole tensor, which bounds what
-/// is whole at a time, however long the function is.
+/// is whole at a time, however long the function is: no more than two layers hold, if a layer
+/// has two weights as large.
 class BucketLimit {
 public:
   BucketLimit(int64_t bytes, bool isLayer) : bytes(bytes), isLayer(isLayer) {}
@@ -81,16 +82,27 @@ public:
       for (auto [input, output] : llvm::zip_equal(op->getOperands(), op->getResults())) {
         if (!seen.insert(input).second)
           continue; // Equal ones become one.
-        double before = graph::detail::bytesOf(input.getType());
-        double after = graph::detail::bytesOf(output.getType());
-        sent += before;
-        whole += before == after ? 0 : std::max(before, after);
-        largest = std::max(largest, before == after ? 0 : std::max(before, after));
+        double held = wholeBytes(input, output);
+        sent += graph::detail::bytesOf(input.getType());
+        whole += held;
+        largest = std::max(largest, held);
       }
     return (bytes == 0 || sent <= double(bytes)) && (isLayer || whole <= 2 * largest);
   }
 
 private:
+  /// Of the larger side. What is only returned has memory anyway.
+  static double wholeBytes(Value input, Value output) {
+    double before = graph::detail::bytesOf(input.getType());
+    double after = graph::detail::bytesOf(output.getType());
+    bool isReturned = llvm::all_of(output.getUsers(), [](Operation *user) {
+      return user->hasTrait<OpTrait::IsTerminator>();
+    });
+    if (before == after || (after > before && isReturned))
+      return 0;
+    return std::max(before, after);
+  }
+
   int64_t bytes;
   bool isLayer;
 };

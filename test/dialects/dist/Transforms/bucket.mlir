@@ -26,7 +26,7 @@ func.func private @together(%x: tensor<4xf32>, %y: tensor<2xbf16>) -> (tensor<4x
 }
 
 // Dimensions go along. One that needs another's result waits.
-// CHECK-LABEL: func.func private @gathers
+// CHECK-LABEL: func.func private @gathers(
 // CHECK: %[[G:.*]]:2 = dist.all_gather %arg0, %arg1 over @mesh ["data"] dims = [0, 1]
 // CHECK: dist.all_gather %[[G]]#0 over @mesh ["data"] dims = [0]
 func.func private @gathers(%x: tensor<4xf32>, %y: tensor<2x2xf32>) -> (tensor<64xf32>, tensor<2x8xf32>) {
@@ -74,6 +74,72 @@ func.func private @gather_later(%x: tensor<1xf32>, %y: tensor<1xf32>) -> (tensor
   %a:2 = call @step(%0) : (tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>)
   %1 = dist.all_gather %y over @mesh ["data"] dims = [0] : (tensor<1xf32>) -> tensor<4xf32>
   return %a#0, %1 : tensor<4xf32>, tensor<4xf32>
+}
+
+// A long function holds no more than twice the largest of what it gathers, or has yet to scatter.
+// CHECK-LABEL: func.func private @long(
+// CHECK: dist.all_gather %arg0, %arg1 over
+// CHECK: graph.add
+// CHECK-NEXT: dist.all_gather %arg2 over
+// CHECK: dist.reduce_scatter %{{.*}}, %{{.*}} over
+// CHECK-NEXT: graph.sine
+// CHECK-NEXT: dist.reduce_scatter %{{.*}} over
+func.func private @long(%x: tensor<1xf32>, %y: tensor<1xf32>, %z: tensor<1xf32>) -> (tensor<1xf32>, tensor<1xf32>, tensor<1xf32>) {
+  %0 = dist.all_gather %x over @mesh ["data"] dims = [0] : (tensor<1xf32>) -> tensor<4xf32>
+  %1 = dist.all_gather %y over @mesh ["data"] dims = [0] : (tensor<1xf32>) -> tensor<4xf32>
+  %a = graph.add %0, %1 : tensor<4xf32>
+  %2 = dist.all_gather %z over @mesh ["data"] dims = [0] : (tensor<1xf32>) -> tensor<4xf32>
+  %b = graph.add %a, %2 : tensor<4xf32>
+  %c = graph.negate %b : tensor<4xf32>
+  %3 = dist.reduce_scatter %b over @mesh ["data"] combine = sum dims = [0] : (tensor<4xf32>) -> tensor<1xf32>
+  %4 = dist.reduce_scatter %c over @mesh ["data"] combine = sum dims = [0] : (tensor<4xf32>) -> tensor<1xf32>
+  %d = graph.sine %b : tensor<4xf32>
+  %5 = dist.reduce_scatter %d over @mesh ["data"] combine = sum dims = [0] : (tensor<4xf32>) -> tensor<1xf32>
+  return %3, %4, %5 : tensor<1xf32>, tensor<1xf32>, tensor<1xf32>
+}
+
+// What is returned is not held for later.
+// CHECK-LABEL: func.func private @returned(
+// CHECK: dist.all_gather %arg0, %arg1, %arg2 over
+func.func private @returned(%x: tensor<1xf32>, %y: tensor<1xf32>, %z: tensor<1xf32>) -> (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) {
+  %0 = dist.all_gather %x over @mesh ["data"] dims = [0] : (tensor<1xf32>) -> tensor<4xf32>
+  %1 = dist.all_gather %y over @mesh ["data"] dims = [0] : (tensor<1xf32>) -> tensor<4xf32>
+  %2 = dist.all_gather %z over @mesh ["data"] dims = [0] : (tensor<1xf32>) -> tensor<4xf32>
+  return %0, %1, %2 : tensor<4xf32>, tensor<4xf32>, tensor<4xf32>
+}
+
+// A layer, which its caller calls twice, gathers everything at once; equal gathers are one.
+// CHECK-LABEL: func.func private @layer(
+// CHECK-NEXT: %[[G:.*]]:3 = dist.all_gather %arg0, %arg1, %arg2 over
+// CHECK-NEXT: graph.add %[[G]]#0, %[[G]]#1
+// CHECK-NEXT: graph.add %{{.*}}, %[[G]]#2
+// CHECK-NEXT: graph.add %{{.*}}, %[[G]]#0
+// CHECK-NEXT: return
+func.func private @layer(%x: tensor<1xf32>, %y: tensor<1xf32>, %z: tensor<1xf32>) -> tensor<4xf32> {
+  %0 = dist.all_gather %x over @mesh ["data"] dims = [0] : (tensor<1xf32>) -> tensor<4xf32>
+  %1 = dist.all_gather %y over @mesh ["data"] dims = [0] : (tensor<1xf32>) -> tensor<4xf32>
+  %a = graph.add %0, %1 : tensor<4xf32>
+  %2 = dist.all_gather %z over @mesh ["data"] dims = [0] : (tensor<1xf32>) -> tensor<4xf32>
+  %b = graph.add %a, %2 : tensor<4xf32>
+  %3 = dist.all_gather %x over @mesh ["data"] dims = [0] : (tensor<1xf32>) -> tensor<4xf32>
+  %c = graph.add %b, %3 : tensor<4xf32>
+  return %c : tensor<4xf32>
+}
+// What is gathered again after others is numbered, so that it is not taken for the first.
+// CHECK-LABEL: func.func private @again(
+// CHECK: dist.all_gather %arg0 over {{.*}} dims = [0] :
+// CHECK: call @layer
+// CHECK: call @layer
+// CHECK: dist.all_gather %arg0 over {{.*}} dims = [0] {dist.again = 1 : i64} :
+func.func private @again(%x: tensor<1xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
+  %0 = dist.all_gather %x over @mesh ["data"] dims = [0] : (tensor<1xf32>) -> tensor<4xf32>
+  %s = graph.sine %0 : tensor<4xf32>
+  %a = call @layer(%x, %x, %x) : (tensor<1xf32>, tensor<1xf32>, tensor<1xf32>) -> tensor<4xf32>
+  %b = call @layer(%x, %x, %x) : (tensor<1xf32>, tensor<1xf32>, tensor<1xf32>) -> tensor<4xf32>
+  %c = graph.add %a, %b : tensor<4xf32>
+  %1 = dist.all_gather %x over @mesh ["data"] dims = [0] : (tensor<1xf32>) -> tensor<4xf32>
+  %d = graph.add %c, %1 : tensor<4xf32>
+  return %s, %d : tensor<4xf32>, tensor<4xf32>
 }
 
 // CHECK-LABEL: func.func private @scatter

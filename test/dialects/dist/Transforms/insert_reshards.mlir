@@ -17,3 +17,17 @@ func.func @f(%x: tensor<4x4xf32> {dist.sharding = #dist.sharding<@mesh, [{"data"
   %d = dist.constraint %c <@mesh, [{}, {"data"} ]> {dist.shardings = [#dist.sharding<@mesh, [{}, {"data"} ]>]} : tensor<4x4xf32>
   return %d : tensor<4x4xf32>
 }
+
+// What is gathered of a stored tensor is gathered for each use, of a copy in another type, too.
+// CHECK-LABEL: func @stored
+// CHECK-NEXT: %[[C:.*]] = graph.convert %arg0
+// CHECK-NEXT: %[[A:.*]] = dist.reshard %[[C]] to
+// CHECK-NEXT: graph.softmax %[[A]]
+// CHECK-NEXT: %[[B:.*]] = dist.reshard %[[C]] to
+// CHECK-NEXT: graph.softmax %[[B]]
+func.func @stored(%x: tensor<4x4xf32> {dist.stored = "w", dist.sharding = #dist.sharding<@mesh, [{"data"}, {} ]>}) -> (tensor<4x4xbf16> {dist.sharding = #dist.sharding<@mesh, [{}, {} ]>}, tensor<4x4xbf16> {dist.sharding = #dist.sharding<@mesh, [{}, {} ]>}) {
+  %c = graph.convert %x {dist.factors = [["data"], []], dist.shardings = [#dist.sharding<@mesh, [{"data"}, {} ]>]} : tensor<4x4xf32> to tensor<4x4xbf16>
+  %a = graph.softmax %c, dim = 0 {dist.shardings = [#dist.sharding<@mesh, [{}, {} ]>]} : tensor<4x4xbf16>
+  %b = graph.softmax %c, dim = 0 {dist.shardings = [#dist.sharding<@mesh, [{}, {} ]>]} : tensor<4x4xbf16>
+  return %a, %b : tensor<4x4xbf16>, tensor<4x4xbf16>
+}
