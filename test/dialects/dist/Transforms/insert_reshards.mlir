@@ -26,7 +26,7 @@ func.func @f(%x: tensor<4x4xf32> {dist.sharding = #dist.sharding<@mesh, [{"data"
 // CHECK-NEXT: %[[B:.*]] = dist.reshard %[[C]] to
 // CHECK-NEXT: graph.softmax %[[B]]
 func.func @stored(%x: tensor<4x4xf32> {dist.stored = "w", dist.sharding = #dist.sharding<@mesh, [{"data"}, {} ]>}) -> (tensor<4x4xbf16> {dist.sharding = #dist.sharding<@mesh, [{}, {} ]>}, tensor<4x4xbf16> {dist.sharding = #dist.sharding<@mesh, [{}, {} ]>}) {
-  %c = graph.convert %x {dist.factors = [["data"], []], dist.shardings = [#dist.sharding<@mesh, [{"data"}, {} ]>]} : tensor<4x4xf32> to tensor<4x4xbf16>
+  %c = graph.convert %x {dist.factors = [["data"], []], dist.shardings = [#dist.sharding<@mesh, [{"data"}, {} ]>]} : (tensor<4x4xf32>) -> tensor<4x4xbf16>
   %a = graph.softmax %c, dim = 0 {dist.shardings = [#dist.sharding<@mesh, [{}, {} ]>]} : tensor<4x4xbf16>
   %b = graph.softmax %c, dim = 0 {dist.shardings = [#dist.sharding<@mesh, [{}, {} ]>]} : tensor<4x4xbf16>
   return %a, %b : tensor<4x4xbf16>, tensor<4x4xbf16>
