@@ -194,11 +194,26 @@ private:
         return invalidArtifact("kernel " + quote(kernel.symbol) + " has no sensible size");
       MINIGPTC_RETURN_IF_ERROR(readTypes(from.inputs(), kernel.inputs));
       MINIGPTC_RETURN_IF_ERROR(readTypes(from.outputs(), kernel.outputs));
+      if (piecesOf(kernel) > mostPiecesOf(kernel))
+        return invalidArtifact("kernel " + quote(kernel.symbol) + " has more work than operands");
       program_.kernels.push_back(std::move(kernel));
     }
     if (!program_.kernels.empty() && program_.code.empty())
       return invalidArtifact("kernels without code");
     return {};
+  }
+
+  static uint64_t piecesOf(const KernelInfo &kernel) {
+    return uint64_t(kernel.items / kernel.grain) + (kernel.items % kernel.grain != 0);
+  }
+
+  /// A piece is some thousand operations, or an element at least: nobody makes more of them.
+  static uint64_t mostPiecesOf(const KernelInfo &kernel) {
+    uint64_t pieces = uint64_t(1) << 20;
+    for (const std::vector<TensorType> *types : {&kernel.inputs, &kernel.outputs})
+      for (const TensorType &type : *types)
+        pieces += uint64_t(type.numElements());
+    return pieces;
   }
 
   Status readDTypes(const flatbuffers::Vector<fb::ElementType> *from, std::vector<DType> &to) {
@@ -275,9 +290,9 @@ private:
     for (uint32_t i = 0; i < sizeOfVector(parameter.index_checks()); ++i) {
       const fb::IndexCheck &from = *parameter.index_checks()->Get(i);
       IndexCheck &check = checks.emplace_back(IndexCheck{from.bound(), from.ignored()});
-      for (auto [list, to] : {std::pair(from.start(), &check.start),
-                              std::pair(from.limit(), &check.limit),
-                              std::pair(from.strides(), &check.strides)})
+      for (auto [list, to] :
+           {std::pair(from.start(), &check.start), std::pair(from.limit(), &check.limit),
+            std::pair(from.strides(), &check.strides)})
         if (list)
           to->assign(list->begin(), list->end());
     }
@@ -292,8 +307,13 @@ private:
       StatusOr<TensorType> type = readType(parameter.type());
       if (!type)
         return type.status();
-      ParameterDecl decl{viewOf(parameter.name()), std::move(*type), parameter.donated_to(),
-                         parameter.index_bound(), readIndexChecks(parameter), {}, {}};
+      ParameterDecl decl{viewOf(parameter.name()),
+                         std::move(*type),
+                         parameter.donated_to(),
+                         parameter.index_bound(),
+                         readIndexChecks(parameter),
+                         {},
+                         {}};
       MINIGPTC_RETURN_IF_ERROR(readLayout(parameter, program_.mesh, decl));
       if (!names.insert(decl.name).second)
         return invalidArtifact("entry " + quote(entry) + " has two parameters " + quote(decl.name));

@@ -71,6 +71,46 @@ private:
       if (readOnly)
         return fail("it writes a constant or an input");
     }
+    return checkOverlaps(instruction);
+  }
+
+  /// Whether an instruction's output may be its input, in place.
+  bool worksInPlace(const Instruction &instruction) const {
+    if (instruction.opcode == fb::Opcode::collective)
+      return program_.collectives[instruction.target].kind == CollectiveKind::allReduce;
+    return instruction.opcode != fb::Opcode::gemm;
+  }
+
+  /// Outputs lie apart. One that reaches into an input begins with it, where that may be; a
+  /// copy's may lie anyhow.
+  Status checkOverlaps(const Instruction &instruction) const {
+    if (instruction.opcode == fb::Opcode::copy)
+      return {};
+    auto placeOf = [](const BufferRef *b) { return std::tuple(b->kind, b->index, b->offset); };
+    auto isBefore = [&](const BufferRef *a, const BufferRef *b) { return placeOf(a) < placeOf(b); };
+    auto overlap = [](const BufferRef *a, const BufferRef *b) {
+      return a->kind == b->kind && a->index == b->index && a->offset < b->offset + b->size &&
+             b->offset < a->offset + a->size;
+    };
+    std::vector<const BufferRef *> outputs;
+    for (uint32_t i = 0; i < instruction.numOutputs; ++i)
+      if (const BufferRef &out = output(instruction, i); out.size > 0)
+        outputs.push_back(&out);
+    std::sort(outputs.begin(), outputs.end(), isBefore);
+    for (size_t i = 1; i < outputs.size(); ++i)
+      if (overlap(outputs[i - 1], outputs[i]))
+        return fail("two of its outputs overlap");
+    bool inPlace = worksInPlace(instruction);
+    for (uint32_t i = 0; i < instruction.numInputs; ++i) {
+      const BufferRef *in = &input(instruction, i);
+      // Outputs lie apart, so that those which overlap with the input stand side by side.
+      auto next = std::lower_bound(outputs.begin(), outputs.end(), in, isBefore);
+      if (next != outputs.begin() && overlap(*std::prev(next), in))
+        --next;
+      for (; next != outputs.end() && overlap(*next, in); ++next)
+        if (!inPlace || placeOf(*next) != placeOf(in))
+          return fail("an output overlaps an input, and is not in its place");
+    }
     return {};
   }
 
@@ -293,7 +333,7 @@ public:
 
 private:
   static constexpr int kMaxDepth = 64;
-  static constexpr uint64_t kMaxSteps = 1'000'000'000;
+  static constexpr uint64_t kMaxSteps = 100'000'000;
 
   enum class State : uint8_t { fresh, open, done };
   struct Result {

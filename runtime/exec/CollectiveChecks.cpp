@@ -75,14 +75,12 @@ StatusOr<CollectiveOperand> readOperand(const fb::CollectiveOperand &from, int64
   return operand;
 }
 
-/// any and all are for i1, which has neither a sum nor a product.
+/// any and all are for i1, the others for numbers.
 Status checkCombine(const CollectiveProblem &problem) {
-  using enum ReduceKind;
-  bool logical = problem.combine == any || problem.combine == all;
-  bool arithmetic = problem.combine == sum || problem.combine == prod;
+  bool logical = problem.combine == ReduceKind::any || problem.combine == ReduceKind::all;
   if (problem.kind == CollectiveKind::allReduce || problem.kind == CollectiveKind::reduceScatter)
     for (const CollectiveOperand &operand : problem.operands)
-      if (operand.dtype == DType::i1 ? arithmetic : logical)
+      if (logical != (operand.dtype == DType::i1))
         return invalidArtifact("a collective that cannot combine " +
                                std::string(nameOf(operand.dtype)) + " so");
   return {};

@@ -4,7 +4,9 @@
 // checked, so that the code that runs it checks nothing again:
 //
 // - operands count and are big enough for what their instruction does with them
-// - instructions write neither constants nor a block's inputs
+// - instructions write neither constants nor a block's inputs; their outputs lie apart, and
+//   reach into an input only in place, where the instruction can work so
+// - what a program does has an end in sight: instructions, and pieces of a kernel's work
 // - a callee's frame lies in its caller's; calls do not recurse; the operands of a
 //   repeated call are big enough for all of its calls
 // - registers of scalar programs name earlier ones

@@ -191,6 +191,29 @@ TEST_CASE("nothing writes inputs or constants") {
   CHECK_THAT(target(100), Contains("no buffer"));
 }
 
+TEST_CASE("outputs lie apart, and reach into inputs in place only") {
+  const char *overlap = "an output overlaps an input, and is not in its place";
+  auto launch = [](uint32_t operand, uint32_t buffer) { // of t = t + t; 10: half of t and of p
+    return refusal([&](TestProgram &p) {
+      fb::BlockT &block = *p.table.blocks[1];
+      block.buffers.emplace_back(fb::BufferKind::frame, 0, 128, 256);
+      block.operands[block.instructions[4].first_operand() + operand] = buffer;
+    });
+  };
+  CHECK(launch(1, 7) == "");
+  CHECK(launch(2, 8) == "");
+  CHECK_THAT(launch(2, 10), Contains(overlap));
+  CHECK_THAT(launch(0, 10), Contains(overlap));
+  auto gemm = [](uint32_t out) {
+    return refusal([&](TestProgram &p) {
+      fb::BlockT &block = *p.table.blocks[1];
+      block.operands[block.instructions[5].first_operand() + 2] = out;
+    });
+  };
+  CHECK_THAT(gemm(7), Contains(overlap));
+  CHECK(gemm(3) == "");
+}
+
 TEST_CASE("calls stay inside the frame and end") {
   auto call = [](fb::Instruction value) {
     return refusal([&](TestProgram &p) { p.table.blocks[1]->instructions[2] = value; });
@@ -386,6 +409,8 @@ TEST_CASE("entries, parameters, kernels and blobs make sense") {
   CHECK_THAT(refusal([](auto &p) { p.table.kernels[0]->items = -1; }),
              Contains("no sensible size"));
   CHECK_THAT(refusal([](auto &p) { p.table.kernels[0]->grain = 0; }), Contains("no sensible size"));
+  CHECK_THAT(refusal([](auto &p) { p.table.kernels[0]->items += int64_t(1) << 45; }),
+             Contains("more work than operands"));
   CHECK_THAT(refusal([](auto &p) { p.table.kernels[0]->symbol = ""; }), Contains("has no name"));
   CHECK_THAT(refusal([](auto &p) { p.table.code = nullptr; }), Contains("kernels without code"));
   CHECK_THAT(refusal([](auto &p) { p.table.constants[0] = {~0ull - 63, 256}; }),
@@ -510,6 +535,11 @@ TEST_CASE("collectives name what is there and fit their operands") {
              Contains("unknown kind"));
   CHECK_THAT(meshRefusal([](T &t) { t.collectives[0]->combine = fb::Combine::any; }),
              Contains("cannot combine f32"));
+  CHECK_THAT(meshRefusal([](T &t) {
+               t.collectives[0]->operands[0]->element = fb::ElementType::i1;
+               t.collectives[0]->combine = fb::Combine::max;
+             }),
+             Contains("cannot combine i1"));
   CHECK_THAT(meshRefusal([](T &t) { t.collectives[0]->group = 1; }), Contains("not there"));
   CHECK_THAT(meshRefusal([](T &t) { t.collectives[0]->operands.clear(); }), Contains("of nothing"));
   CHECK_THAT(meshRefusal([](T &t) { t.collectives[0]->sources = {0, 1}; }), Contains("sources"));
@@ -542,6 +572,29 @@ TEST_CASE("collectives name what is there and fit their operands") {
              Contains("a group that is not there"));
   CHECK_THAT(meshRefusal([](T &t) { t.blocks[1]->operands.back() = 5; }),
              Contains("4 bytes where 8 are needed"));
+}
+
+TEST_CASE("of collectives, all-reduces alone work in place, and outputs lie apart") {
+  using T = fb::ArtifactT;
+  // Two operands, outputs at byte 256 (or `second`) of the frame; the first is the input's.
+  auto collective = [](fb::CollectiveKind kind, uint64_t second) {
+    return meshRefusal([&](T &t) {
+      fb::CollectiveT &what = *t.collectives[0];
+      what.kind = kind;
+      if (kind == fb::CollectiveKind::permute)
+        what.sources = {1, 0};
+      what.operands.push_back(std::make_unique<fb::CollectiveOperandT>(*what.operands[0]));
+      fb::BlockT &block = *t.blocks[1];
+      block.buffers.emplace_back(fb::BufferKind::frame, 0, second, 256);
+      fb::Instruction &instruction = block.instructions[block.instructions.size() - 2];
+      instruction = {instruction.opcode(), 0, uint32_t(block.operands.size()), 2, 2, 0, 0};
+      for (uint32_t buffer : {7, 0, 7, 10})
+        block.operands.push_back(buffer);
+    });
+  };
+  CHECK(collective(fb::CollectiveKind::all_reduce, 256) == "");
+  CHECK_THAT(collective(fb::CollectiveKind::permute, 256), Contains("not in its place"));
+  CHECK_THAT(collective(fb::CollectiveKind::all_reduce, 128), Contains("two of its outputs"));
 }
 
 TEST_CASE("parameters lie on the mesh as their sharding says") {

@@ -32,8 +32,7 @@ static FailureOr<int64_t> groupSize(Operation *op, FlatSymbolRefAttr symbol, Arr
 
 /// Fails unless result i has operand i's type with every dimension `scaled(i, dim)` times as
 /// long; a negative factor -n means an n-th.
-static LogicalResult verifyTypes(CollectiveOp op,
-                                 function_ref<int64_t(unsigned, int64_t)> scaled) {
+static LogicalResult verifyTypes(CollectiveOp op, function_ref<int64_t(unsigned, int64_t)> scaled) {
   if (op->getNumOperands() == 0 || op->getNumOperands() != op->getNumResults())
     return op->emitOpError() << "has " << op->getNumOperands() << " operands and "
                              << op->getNumResults() << " results; result i is that of operand i";
@@ -72,6 +71,18 @@ static LogicalResult verifyDims(Operation *op, ArrayRef<int64_t> dims, StringRef
       return op->emitOpError() << name << " has " << dim << " for operand " << number
                                << ", which has dimensions 0 to " << rank - 1;
   }
+  return success();
+}
+
+/// As reductions: any and all are for i1, the others for numbers.
+static LogicalResult verifyCombine(Operation *op, graph::ReduceKind kind) {
+  bool logical = kind == graph::ReduceKind::any || kind == graph::ReduceKind::all;
+  for (auto [number, operand] : llvm::enumerate(op->getOperands()))
+    if (auto type = cast<RankedTensorType>(operand.getType());
+        logical != type.getElementType().isInteger(1))
+      return op->emitOpError() << "combines by " << graph::stringifyReduceKind(kind)
+                               << ", which is for " << (logical ? "i1" : "numbers")
+                               << ", not for operand " << number << " " << graph::describe(type);
   return success();
 }
 
@@ -135,7 +146,8 @@ CollectiveOp AllGatherOp::createJoined(OpBuilder &builder, Location location,
 
 LogicalResult ReduceScatterOp::verifySymbolUses(SymbolTableCollection &tables) {
   FailureOr<int64_t> n = groupSize(*this, getMeshAttr(), getAxes(), tables);
-  if (failed(n) || failed(verifyDims(*this, getDims(), "dims")))
+  if (failed(n) || failed(verifyDims(*this, getDims(), "dims")) ||
+      failed(verifyCombine(*this, getCombine())))
     return failure();
   return verifyTypes(*this, [&](unsigned i, int64_t dim) { return dim == getDims()[i] ? -*n : 1; });
 }
@@ -150,7 +162,8 @@ CollectiveOp ReduceScatterOp::createJoined(OpBuilder &builder, Location location
 }
 
 LogicalResult AllReduceOp::verifySymbolUses(SymbolTableCollection &tables) {
-  if (failed(groupSize(*this, getMeshAttr(), getAxes(), tables)))
+  if (failed(groupSize(*this, getMeshAttr(), getAxes(), tables)) ||
+      failed(verifyCombine(*this, getCombine())))
     return failure();
   return verifyTypes(*this, [](unsigned, int64_t) { return 1; });
 }
@@ -194,8 +207,8 @@ LogicalResult CollectivePermuteOp::verifySymbolUses(SymbolTableCollection &table
     return emitOpError() << "has " << getSources().size() << " sources for groups of " << *n;
   for (int64_t source : getSources())
     if (source < -1 || source >= *n)
-      return emitOpError() << "has source " << source << "; devices of a group are 0 to "
-                           << *n - 1 << ", and -1 is none";
+      return emitOpError() << "has source " << source << "; devices of a group are 0 to " << *n - 1
+                           << ", and -1 is none";
   return verifyTypes(*this, [](unsigned, int64_t) { return 1; });
 }
 double CollectivePermuteOp::getBytesSent(unsigned operand, int64_t) {

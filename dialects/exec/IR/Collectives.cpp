@@ -74,8 +74,21 @@ static LogicalResult verifySizes(CollectiveOp op) {
   return success();
 }
 
+/// As reductions: any and all are for i1, the others for numbers.
+static LogicalResult verifyCombine(CollectiveOp op) {
+  std::optional<Combine> kind = op.getCombine();
+  bool logical = kind == Combine::any || kind == Combine::all;
+  for (Value input : op.getInputs())
+    if (auto type = cast<MemRefType>(input.getType());
+        kind && logical != type.getElementType().isInteger(1))
+      return op.emitOpError() << "combines " << type << " by " << stringifyCombine(*kind)
+                              << ", which is for " << (logical ? "i1" : "numbers");
+  return success();
+}
+
 LogicalResult CollectiveOp::verify() {
-  if (failed(verifyGroup(*this, getStrides(), getSizes())) || failed(verifySizes(*this)))
+  if (failed(verifyGroup(*this, getStrides(), getSizes())) || failed(verifySizes(*this)) ||
+      failed(verifyCombine(*this)))
     return failure();
   bool reduces =
       getKind() == CollectiveKind::reduce_scatter || getKind() == CollectiveKind::all_reduce;

@@ -165,3 +165,21 @@ func.func @unknown_word(%x: tensor<8xf32>) {
   %0 = dist.all_reduce %x over @mesh ["x"] combine = mean : (tensor<8xf32>) -> tensor<8xf32>
   return
 }
+
+// -----
+
+dist.mesh @mesh = <["x"=2]>
+func.func @sum_of_truths(%x: tensor<8xi1>) {
+  // expected-error@+1 {{combines by sum, which is for numbers, not for operand 0 i1[8]}}
+  %0 = dist.all_reduce %x over @mesh ["x"] combine = sum : (tensor<8xi1>) -> tensor<8xi1>
+  return
+}
+
+// -----
+
+dist.mesh @mesh = <["x"=2]>
+func.func @any_of_numbers(%x: tensor<8xi1>, %y: tensor<8xf32>) {
+  // expected-error@+1 {{combines by any, which is for i1, not for operand 1 f32[8]}}
+  %0:2 = dist.reduce_scatter %x, %y over @mesh ["x"] combine = any dims = [0, 0] : (tensor<8xi1>, tensor<8xf32>) -> (tensor<4xi1>, tensor<4xf32>)
+  return
+}

@@ -89,3 +89,11 @@ exec.block @index(%y: memref<2xi64>) inputs 0 frame 0 {
   exec.device_index [1] [2] to %y : memref<2xi64>
   exec.return
 }
+
+// -----
+
+exec.block @sum_of_truths(%x: memref<4xi1>, %y: memref<4xi1>) inputs 1 frame 0 {
+  // expected-error @+1 {{combines 'memref<4xi1>' by sum, which is for numbers}}
+  exec.collective all_reduce over [1] [2] combine = sum ins(%x : memref<4xi1>) outs(%y : memref<4xi1>) outer = [1] inner = [1] block = [4]
+  exec.return
+}
