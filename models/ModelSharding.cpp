@@ -2,6 +2,8 @@
 #include "models/ModelSharding.h"
 #include "models/Registry.h"
 
+#include <numeric>
+
 using namespace minigptc;
 using runtime::Status;
 using runtime::StatusCode;
@@ -14,28 +16,40 @@ Mesh minigptc::meshOf(const runtime::ShardingConfig &config) {
   return Mesh(std::move(axes));
 }
 
-Status minigptc::checkDivides(const Mesh &mesh, const std::string &axis, const std::string &key,
-                              int64_t size) {
-  int64_t parts = mesh.size(axis);
-  if (size % parts == 0)
-    return Status::success();
-  auto number = [](int64_t n) { return std::to_string(n); };
-  int64_t below = size / parts * parts;
-  std::string nearest = number(below + parts);
-  if (below > 0)
-    nearest = number(below) + " or " + nearest;
-  return Status(StatusCode::invalidArgument, key + " is " + number(size) + ", which axis '" + axis +
-                                                 "' (" + number(parts) +
-                                                 " devices) does not divide")
-      .withHelp("set it to " + nearest + ", or choose another mesh");
+/// "set it to 96 or 104, or choose another mesh".
+static std::string suggestSizes(const Mesh &mesh, const CutSize &cut) {
+  int64_t unit = cut.unit;
+  for (const std::string &axis : cut.axes)
+    unit = std::lcm(unit, mesh.size(axis));
+  auto possible = [&](int64_t size) { return cut.whole == 0 || cut.whole % size == 0; };
+  int64_t below = cut.size / unit * unit, above = below + unit;
+  while (below > 0 && !possible(below))
+    below -= unit;
+  while (above <= cut.whole && !possible(above))
+    above += unit;
+  std::string nearest = below > 0 ? std::to_string(below) : "";
+  if (possible(above))
+    nearest += (nearest.empty() ? "" : " or ") + std::to_string(above);
+  return nearest.empty() ? "choose another mesh"
+                         : "set it to " + nearest + ", or choose another mesh";
+}
+
+Status minigptc::checkDivides(const Mesh &mesh, const CutSize &cut) {
+  for (const std::string &axis : cut.axes)
+    if (int64_t parts = mesh.size(axis); cut.size % parts != 0)
+      return Status(StatusCode::invalidArgument,
+                    cut.key + " is " + std::to_string(cut.size) + ", which axis '" + axis + "' (" +
+                        std::to_string(parts) + " devices) does not divide")
+          .withHelp(suggestSizes(mesh, cut));
+  return Status::success();
 }
 
 Status minigptc::checkBatches(const runtime::RunConfig &config, const Mesh &mesh,
                               const std::string &axis) {
   MINIGPTC_RETURN_IF_ERROR(
-      checkDivides(mesh, axis, "training.batch_size", config.training.batchSize));
+      checkDivides(mesh, {"training.batch_size", config.training.batchSize, {axis}}));
   if (config.eval.batchSize > 0)
     MINIGPTC_RETURN_IF_ERROR(
-        checkDivides(mesh, axis, "eval.eval_batch_size", config.eval.batchSize));
+        checkDivides(mesh, {"eval.eval_batch_size", config.eval.batchSize, {axis}}));
   return Status::success();
 }

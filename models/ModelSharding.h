@@ -29,10 +29,18 @@ Mesh meshOf(const runtime::ShardingConfig &config);
 
 runtime::StatusOr<ModelSharding> shardingOf(const runtime::RunConfig &config);
 
-/// Fails unless the mesh's axis divides a size. `key` and `size` are for the message:
-/// "model.d_ff is 100, which axis 'data' (8 devices) does not divide".
-runtime::Status checkDivides(const Mesh &mesh, const std::string &axis, const std::string &key,
-                             int64_t size);
+/// A size of a configuration that axes of a mesh cut.
+struct CutSize {
+  std::string key; ///< "model.d_ff"
+  int64_t size = 0;
+  std::vector<std::string> axes;
+  /// What else it has to be: a multiple of `unit`; unless that is 0, a divisor of `whole`.
+  int64_t unit = 1, whole = 0;
+};
+
+/// Fails unless each axis divides the size: "model.d_ff is 100, which axis 'data' (8 devices)
+/// does not divide", with the nearest sizes that would do.
+runtime::Status checkDivides(const Mesh &mesh, const CutSize &size);
 /// Fails unless the axis divides the batches of training and evaluation.
 runtime::Status checkBatches(const runtime::RunConfig &config, const Mesh &mesh,
                              const std::string &axis);

@@ -72,9 +72,11 @@ StatusOr<ModelSharding> minigptc::miniGptSharding(const runtime::RunConfig &conf
   MINIGPTC_RETURN_IF_ERROR(checkMesh(config, sharding.mesh));
   MINIGPTC_RETURN_IF_ERROR(checkBatches(config, sharding.mesh, "batch"));
   const runtime::ModelConfig &model = config.model;
-  MINIGPTC_RETURN_IF_ERROR(checkDivides(sharding.mesh, "model", "model.num_heads", model.numHeads));
-  MINIGPTC_RETURN_IF_ERROR(checkDivides(sharding.mesh, "model", "model.d_model", model.dModel));
-  MINIGPTC_RETURN_IF_ERROR(checkDivides(sharding.mesh, "model", "model.d_ff", model.dFf));
+  for (const CutSize &cut :
+       {CutSize{"model.num_heads", model.numHeads, {"model"}, /*unit=*/1, model.dModel},
+        CutSize{"model.d_model", model.dModel, {"model"}, /*unit=*/model.numHeads},
+        CutSize{"model.d_ff", model.dFf, {"model"}}})
+    MINIGPTC_RETURN_IF_ERROR(checkDivides(sharding.mesh, cut));
   bool reference = model.annotations == "reference";
   for (const nn::ParameterInfo &parameter : all)
     if (auto spec = reference ? referenceSpec(parameter) : defaultSpec(parameter))

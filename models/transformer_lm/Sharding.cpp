@@ -3,6 +3,9 @@
 #include "models/ConfigChecks.h"
 #include "runtime/base/Suggest.h"
 
+#include <algorithm>
+#include <functional>
+
 using namespace minigptc;
 using runtime::Status;
 using runtime::StatusOr;
@@ -87,13 +90,26 @@ StatusOr<const Mode *> findMode(const std::string &name) {
   return invalidConfig("sharding.mode: unknown sharding mode '" + name + "'", help);
 }
 
-/// The mode that a mesh of these sizes can have.
-std::string modesFor(bool data, bool tensor) {
+/// The modes that a mesh of these sizes can have.
+std::string modesFor(bool data, bool tensor,
+                     const std::function<bool(const char *)> &possible = nullptr) {
   std::string names;
   for (const Mode &mode : modes())
-    if (mode.data == data && mode.tensor == tensor)
+    if (mode.data == data && mode.tensor == tensor && (!possible || possible(mode.name)))
       names += (names.empty() ? "" : ", ") + std::string(mode.name);
   return names;
+}
+
+/// The axes that cut something.
+std::vector<std::string> axesOf(std::initializer_list<const PartitionSpec *> specs) {
+  std::vector<std::string> axes;
+  for (const char *axis : {"data", "tensor"})
+    for (const PartitionSpec *spec : specs)
+      for (const DimSpec &dim : spec->dims)
+        if (std::ranges::find(dim.axes, axis) != dim.axes.end() &&
+            std::ranges::find(axes, axis) == axes.end())
+          axes.push_back(axis);
+  return axes;
 }
 
 } // namespace
@@ -147,7 +163,8 @@ StatusOr<Mesh> minigptc::defaultMeshForMode(const std::string &name, int64_t dev
   return Mesh{{"data", devices / 2}, {"tensor", 2}};
 }
 
-Status minigptc::validateMeshForMode(const Mesh &mesh, const std::string &name) {
+Status minigptc::validateMeshForMode(const Mesh &mesh, const std::string &name,
+                                     const runtime::RunConfig *config) {
   StatusOr<const Mode *> mode = findMode(name);
   if (!mode)
     return mode.status();
@@ -162,13 +179,16 @@ Status minigptc::validateMeshForMode(const Mesh &mesh, const std::string &name) 
   auto wanted = [](const char *axis, bool more) {
     return std::string(axis) + (more ? " > 1" : " = 1");
   };
-  std::string help = "for as many devices, the mesh of mode " + name + " is ";
+  auto divides = [&](const Mesh &other, const std::string &mode) {
+    return !config || validateModelPartitioning(*config, other, mode).ok();
+  };
+  std::string help;
   if (StatusOr<Mesh> fitting = defaultMeshForMode(name, mesh.numDevices());
-      fitting && mesh.numDevices() > 1)
-    help += fitting->toString();
-  else
-    help = "";
-  if (std::string others = modesFor(data, tensor); !others.empty())
+      fitting && mesh.numDevices() > 1 && divides(*fitting, name))
+    help = "for as many devices, the mesh of mode " + name + " is " + fitting->toString();
+  if (std::string others =
+          modesFor(data, tensor, [&](const char *mode) { return divides(mesh, mode); });
+      !others.empty())
     help += (help.empty() ? "" : "; ") + ("this mesh goes with " + others);
   return invalidConfig("sharding.mode: mode " + name + " needs a mesh with " +
                            wanted("data", (*mode)->data) + " and " +
@@ -183,32 +203,25 @@ Status minigptc::validateModelPartitioning(const runtime::RunConfig &config, con
   if (!mode)
     return mode.status();
   const runtime::ModelConfig &model = config.model;
-  auto check = [&](const char *axis, const char *key, int64_t size) {
-    return checkDivides(mesh, axis, key, size);
-  };
   if ((*mode)->data)
     MINIGPTC_RETURN_IF_ERROR(checkBatches(config, mesh, "data"));
   const ModeSpecs &specs = (*mode)->specs;
-  for (const char *axis : {"data", "tensor"}) {
-    auto cuts = [&](const PartitionSpec &spec) {
-      for (const DimSpec &dim : spec.dims)
-        for (const std::string &used : dim.axes)
-          if (used == axis)
-            return true;
-      return false;
-    };
-    // All that a matrix has must divide, so that a mode may lay it out either way.
-    if (cuts(specs.in)) {
-      MINIGPTC_RETURN_IF_ERROR(check(axis, "model.d_model", model.dModel));
-      MINIGPTC_RETURN_IF_ERROR(check(axis, "model.d_ff", model.dFf));
-    }
-    if (cuts(specs.embedding) || cuts(specs.head))
-      MINIGPTC_RETURN_IF_ERROR(check(axis, "model.vocab_size", model.vocabSize));
-  }
+  // All that a matrix has must divide, so that a mode may lay it out either way.
+  std::vector<std::string> matrix = axesOf({&specs.in}),
+                           vocabulary = axesOf({&specs.embedding, &specs.head});
+  std::vector<std::string> tensor, sequence;
   if ((*mode)->tensor)
-    MINIGPTC_RETURN_IF_ERROR(check("tensor", "model.num_heads", model.numHeads));
+    tensor.push_back("tensor");
   if (specs.blockInput)
-    MINIGPTC_RETURN_IF_ERROR(check("tensor", "model.context_length", model.contextLength));
+    sequence.push_back("tensor");
+  // A head's size is even, for the sake of the rotary positions.
+  for (const CutSize &cut :
+       {CutSize{"model.d_model", model.dModel, matrix, /*unit=*/2 * model.numHeads},
+        CutSize{"model.d_ff", model.dFf, matrix},
+        CutSize{"model.vocab_size", model.vocabSize, vocabulary},
+        CutSize{"model.num_heads", model.numHeads, tensor, /*unit=*/1, model.dModel / 2},
+        CutSize{"model.context_length", model.contextLength, sequence}})
+    MINIGPTC_RETURN_IF_ERROR(checkDivides(mesh, cut));
   return Status::success();
 }
 
@@ -217,7 +230,7 @@ StatusOr<ModelSharding> minigptc::transformerLmSharding(const runtime::RunConfig
   const std::string &name = config.sharding.mode;
   ModelSharding sharding;
   sharding.mesh = meshOf(config.sharding);
-  MINIGPTC_RETURN_IF_ERROR(validateMeshForMode(sharding.mesh, name));
+  MINIGPTC_RETURN_IF_ERROR(validateMeshForMode(sharding.mesh, name, &config));
   MINIGPTC_RETURN_IF_ERROR(validateModelPartitioning(config, sharding.mesh, name));
   StatusOr<const Mode *> mode = findMode(name);
   const ModeSpecs &specs = (*mode)->specs;

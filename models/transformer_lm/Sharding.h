@@ -32,7 +32,7 @@ struct ModeSpecs {
   PartitionSpec in;  ///< q, k, v, w1, w3: from the model's size
   PartitionSpec out; ///< o, w2: back to it
   PartitionSpec embedding, head, norm;
-  std::optional<PartitionSpec> blockInput;
+  std::optional<PartitionSpec> blockInput = {};
 
   /// The spec of a parameter, by its path in the Transformer LM.
   const PartitionSpec &of(std::string_view parameter) const;
@@ -46,8 +46,10 @@ runtime::StatusOr<PartitionSpec> getBatchShardingForMode(const std::string &mode
 /// The mesh that a mode has on so many devices if nothing is said: dp and fsdp data = N, tp
 /// tensor = N, fsdp_tp data = N/2, tensor = 2.
 runtime::StatusOr<Mesh> defaultMeshForMode(const std::string &mode, int64_t devices);
-/// Fails for axes that a mode does not know, and for sizes that belong to another mode.
-runtime::Status validateMeshForMode(const Mesh &mesh, const std::string &mode);
+/// Fails for axes that a mode does not know, and for sizes that belong to another mode. With a
+/// configuration, it proposes only meshes and modes that this one can have.
+runtime::Status validateMeshForMode(const Mesh &mesh, const std::string &mode,
+                                    const runtime::RunConfig *config = nullptr);
 /// Fails for sizes, heads and batches that the mode's axes do not divide.
 runtime::Status validateModelPartitioning(const runtime::RunConfig &config, const Mesh &mesh,
                                           const std::string &mode);

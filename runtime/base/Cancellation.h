@@ -1,5 +1,8 @@
 //===- Cancellation.h - the user asks the process to stop -------*- C++ -*-===//
 //
+//   int main() {
+//     endOnSignals("tool: error: interrupted\n");
+//     ...
 //   cancelOnSignals();                      // Ctrl-C, SIGTERM
 //   while (step < steps && !cancellationRequested()) ...
 //
@@ -19,6 +22,9 @@ bool cancellationRequested();
 void requestCancellation();
 /// Forgets a request (an application that goes on; tests).
 void clearCancellation();
+/// From now on SIGINT and SIGTERM end the process at once, with `message` on stderr and exit
+/// status 130: for as long as there is nothing to be saved. `message` lives as long as the process.
+void endOnSignals(const char *message);
 /// SIGINT and SIGTERM request cancellation once; the next of the kind has its usual effect.
 void cancelOnSignals();
 

@@ -15,6 +15,7 @@
 #include <filesystem>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 using namespace minigptc;
@@ -257,6 +258,29 @@ TEST_CASE("formatted text has any length") {
   CHECK(format("%.1f of %d%%", 1.25, 3) == "1.2 of 3%");
   std::string text(5000, 'x');
   CHECK(format("<%s>", text.c_str()) == "<" + text + ">");
+}
+
+TEST_CASE("before there is anything to save, a signal ends the process with a message") {
+  for (int signal : {SIGINT, SIGTERM}) {
+    int ends[2];
+    REQUIRE(pipe(ends) == 0);
+    pid_t child = fork();
+    if (child == 0) {
+      dup2(ends[1], STDERR_FILENO);
+      endOnSignals("interrupted\n");
+      std::raise(signal);
+      _exit(0);
+    }
+    close(ends[1]);
+    char text[64] = {};
+    CHECK(read(ends[0], text, sizeof text - 1) == 12);
+    CHECK(std::string(text) == "interrupted\n");
+    close(ends[0]);
+    int status = 0;
+    waitpid(child, &status, 0);
+    CHECK(WIFEXITED(status));
+    CHECK(WEXITSTATUS(status) == 130);
+  }
 }
 
 TEST_CASE("a signal requests cancellation, the next one of its kind ends the process") {

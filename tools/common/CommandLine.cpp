@@ -1,6 +1,7 @@
 //===- CommandLine.cpp - errors, exit statuses and flag parsing -----------===//
 #include "tools/common/CommandLine.h"
 
+#include "runtime/base/Cancellation.h"
 #include "runtime/base/Suggest.h"
 
 #include <cstdio>
@@ -100,6 +101,8 @@ static int parse(CLI::App &app, int argc, char **argv, int &exitStatus) {
     return usageError(e.what(), "`" + commandLineOf(command) + " --help` shows the usage");
   }
 }
+
+void minigptc::reportInterruption() { runtime::endOnSignals("minigptc: error: interrupted\n"); }
 
 int minigptc::parseCommandLine(CLI::App &app, int argc, char **argv, int &exitStatus) {
   try {

@@ -3,6 +3,7 @@
 // What the tools have in common. No LLVM: `minigptc-run` uses it as well.
 //
 //   int main(int argc, char **argv) {
+//     reportInterruption();
 //     CLI::App app("...");
 //     int exitStatus = 0;
 //     ... add options, a callback that sets exitStatus
@@ -30,6 +31,10 @@ int reportError(const runtime::Status &status);
 void printRemark(const std::string &text);
 /// 0, or `reportError`.
 int reportStatus(const runtime::Status &status);
+
+/// From now on Ctrl-C and SIGTERM end the process with "minigptc: error: interrupted" and exit
+/// status 130, until a run that has something to save takes them over. First thing of `main`.
+void reportInterruption();
 
 /// Parses and runs the chosen callback. Unknown flags and subcommands name the
 /// nearest valid one (exit 2); exceptions of a callback become errors (exit 1).

@@ -123,6 +123,11 @@ Status evaluate(Session &session, const Flags &flags, const RunConfig &config,
 }
 
 Status train(Session &session, const Flags &flags, const RunConfig &config) {
+  if (!flags.run.dumpGrads.empty() && !session.entry("gradients"))
+    return Status(StatusCode::invalidArgument,
+                  "--dump-grads needs a program with an entry 'gradients', which '" +
+                      flags.artifact + "' does not have")
+        .withHelp("`minigptc train --dump-grads` compiles one of its own");
   auto log = makeConsoleLog(stderr, flags.run.quiet);
   TrainingOptions options = flags.run.trainingOptions(config);
   options.log = log.get();
@@ -142,6 +147,8 @@ Status runArtifact(const Flags &flags) {
   StatusOr<Session> session = Session::open(
       flags.artifact,
       {.threads = flags.threads, .devices = flags.devices, .checkReplicas = flags.checkReplicas});
+  if (!session && session.status().code() == StatusCode::invalidArgument && flags.devices != 0)
+    return Status(session.status()).at("--devices " + std::to_string(flags.devices));
   if (!session)
     return session.status();
   StatusOr<ProgramMetadata> metadata = ProgramMetadata::fromJson(session->metadata());
@@ -159,6 +166,7 @@ Status runArtifact(const Flags &flags) {
 } // namespace
 
 int main(int argc, char **argv) {
+  reportInterruption();
   CLI::App app("Trains, evaluates or times a compiled program");
   app.name("minigptc-run");
   app.set_version_flag("--version",

@@ -89,7 +89,7 @@ Status ConfigBuilder::applyDevices(int64_t devices, const std::string &mesh,
   runtime::StatusOr<Mesh> fitting = defaultMeshForMode(sharding.mode, devices);
   if (!fitting)
     return Status(fitting.status())
-        .at(sharding.mode.empty() ? places_["sharding.mesh_shape"] : placeOf("sharding.mode"));
+        .at(placeOf(placeOf("sharding.mode").empty() ? "sharding.mesh_shape" : "sharding.mode"));
   setMesh(sharding, *fitting);
   return Status::success();
 }
@@ -100,14 +100,19 @@ Status ConfigBuilder::finishSharding(RunConfig &config) const {
   // A file with `enabled: false` may keep its mesh; a mode without `enabled` asks for devices.
   if (!resolved_ && placeOf("sharding.enabled").empty() && !sharding.mode.empty())
     sharding.enabled = true;
-  if (!sharding.enabled)
-    return Status::success();
   auto at = [&](Status status, std::initializer_list<const char *> keys) {
     for (const char *key : keys)
       if (std::string place = placeOf(key); !place.empty())
         return std::move(status).at(place);
     return status;
   };
+  // A mode is checked where it isn't used, too: it was meant to be.
+  bool hasModes = config.model.type != "minigpt";
+  if (hasModes && (sharding.enabled || !sharding.mode.empty()))
+    if (runtime::StatusOr<ModeSpecs> mode = getShardingConfigForMode(sharding.mode); !mode)
+      return at(mode.status(), {"sharding.mode", "sharding.mesh_shape", "sharding.enabled"});
+  if (!sharding.enabled)
+    return Status::success();
   std::vector<std::string> axes = axesOf(config);
   if (sharding.meshShape.empty())
     return at(

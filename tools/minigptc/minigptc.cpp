@@ -5,6 +5,7 @@
 using namespace minigptc;
 
 int main(int argc, char **argv) {
+  reportInterruption();
   CLI::App app("minigptc traces a model written in C++, differentiates it and compiles the whole "
                "train step.",
                "minigptc");
