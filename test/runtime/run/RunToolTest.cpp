@@ -166,7 +166,7 @@ TEST_CASE("minigptc-run: wrong arguments and files") {
       {"--text text --out /proc/x/y", 1, "/proc/x"},
       {"--text text --out n --resume", 1, "no run to resume"},
       {"--text text --out n --init-from text", 1, "not a valid safetensors file"},
-      {"--text text --out n --dump-grads g", 1, "no entry 'gradients'"},
+      {"--text text --out n --dump-grads g", 2, "an entry 'gradients', which 't.mgx' does not have"},
   };
   for (const auto &c : cases) {
     CAPTURE(c.arguments);
