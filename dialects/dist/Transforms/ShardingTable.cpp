@@ -57,7 +57,7 @@ std::string dist::toSpec(const Sharding &sharding, MeshAttr mesh) {
   for (auto [number, axes] : llvm::enumerate(sharding.dims)) {
     std::string names = llvm::join(llvm::map_range(axes, quote), ", ");
     spec += number ? ", " : "";
-    spec += axes.empty() ? "None" : axes.size() == 1 ? names : "{" + names + "}";
+    spec += axes.empty() ? "None" : axes.size() == 1 ? names : "(" + names + ")";
   }
   return spec + ")";
 }

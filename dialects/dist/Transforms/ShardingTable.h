@@ -142,7 +142,7 @@ bool isCopyOfStored(mlir::Value value, MeshAttr mesh);
 /// a stored tensor is not kept from one use to the next, which may be in the backward pass.
 /// Buckets make one of those that stand together.
 bool isGatheredAnew(mlir::Value value, const Sharding &from, const Sharding &to, MeshAttr mesh);
-/// "P('data', None)"
+/// "P('data', None, ('x', 'y'))", as PartitionSpec::toString.
 std::string toSpec(const Sharding &sharding, MeshAttr mesh);
 
 } // namespace minigptc::dist

@@ -110,3 +110,15 @@ func.func @behind(%x: tensor<2x4xf32> {dist.sharding = #dist.sharding<@mesh, [{}
   %1 = graph.reshape %0 : (tensor<2x4xf32>) -> tensor<8xf32>
   return %1 : tensor<8xf32>
 }
+
+// -----
+
+// Several axes of a dimension stand in parentheses, as the runtime prints them.
+// CHECK-LABEL: func @both_axes
+// CHECK: graph.dot_general {{.*}}annotation = "the constraint P(('x', 'y'), None)"
+dist.mesh @mesh = <["x"=2, "y"=2]>
+func.func @both_axes(%x: tensor<8x4xf32>, %w: tensor<4x4xf32>) -> tensor<8x4xf32> {
+  %0 = dist.constraint %x <@mesh, [{"x", "y"}, {} ]> : tensor<8x4xf32>
+  %1 = graph.dot_general %0, %w, batching_dims = [] x [], contracting_dims = [1] x [0] : (tensor<8x4xf32>, tensor<4x4xf32>) -> tensor<8x4xf32>
+  return %1 : tensor<8x4xf32>
+}
