@@ -183,6 +183,8 @@ Status minigptc::validateMeshForMode(const Mesh &mesh, const std::string &name,
     return !config || validateModelPartitioning(*config, other, mode).ok();
   };
   std::string help;
+  if (mesh.numDevices() == 1)
+    help = "leave the mode out, or give more devices";
   if (StatusOr<Mesh> fitting = defaultMeshForMode(name, mesh.numDevices());
       fitting && mesh.numDevices() > 1 && divides(*fitting, name))
     help = "for as many devices, the mesh of mode " + name + " is " + fitting->toString();

@@ -21,6 +21,9 @@
 
 namespace minigptc::runtime {
 
+/// As many as a session has at most.
+inline constexpr int64_t kMaxDriverThreads = 1024;
+
 class DriverThreads {
 public:
   /// resourceExhausted if the system gives too few threads.

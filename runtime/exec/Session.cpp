@@ -91,7 +91,6 @@ struct Session::Impl {
 };
 
 Status Session::Impl::openDevices(const SessionOptions &options) {
-  constexpr int64_t kMaxDevices = 1024;
   int64_t count = program.mesh.numDevices();
   if (options.devices != 0 && options.devices != count)
     return Status(StatusCode::invalidArgument,
@@ -100,10 +99,10 @@ Status Session::Impl::openDevices(const SessionOptions &options) {
                       (program.mesh.empty() ? "" : " (mesh " + program.mesh.toString() + ")") +
                       ", not for " + std::to_string(options.devices))
         .withHelp("compile it for as many, or leave the number out");
-  if (count > kMaxDevices)
-    return Status(StatusCode::failedPrecondition, "the program is for " + std::to_string(count) +
-                                                      " devices; one process has " +
-                                                      std::to_string(kMaxDevices) + " at most");
+  if (count > kMaxDriverThreads)
+    return Status(StatusCode::failedPrecondition,
+                  "the program is for " + std::to_string(count) + " devices; one process has " +
+                      std::to_string(kMaxDriverThreads) + " at most");
   checksReplicas = options.checkReplicas;
   int threadsPerDevice = threadsOf(options, count);
   if (count > 1 || !program.groups.empty()) {
@@ -269,11 +268,10 @@ StatusOr<Session> Session::load(std::span<const std::byte> artifact,
   impl->metadata = impl->program.metadata;
   MINIGPTC_RETURN_IF_ERROR(impl->openDevices(options));
   for (const Entry &entry : impl->program.entries)
-    impl->entries.push_back(
-        {std::string(entry.name), describe(entry.inputs), describe(entry.outputs),
-         impl->program.blocks[entry.block].frameSize,
-         queueMemory(impl->program, entry.block, *impl->devices.front().device),
-         describePeak(impl->program, entry.name)});
+    impl->entries.push_back({std::string(entry.name), describe(entry.inputs),
+                             describe(entry.outputs), impl->program.blocks[entry.block].frameSize,
+                             queueMemory(impl->program, entry.block, *impl->devices.front().device),
+                             describePeak(impl->program, entry.name)});
   return Session(std::move(impl));
 }
 

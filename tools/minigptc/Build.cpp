@@ -2,8 +2,10 @@
 #include "tools/minigptc/Build.h"
 
 #include "minigptc/trace/TraceError.h"
+#include "models/ModelSharding.h"
 #include "runtime/base/Format.h"
 #include "runtime/base/MemoryLimits.h"
+#include "runtime/exec/DriverThreads.h"
 
 #include <chrono>
 
@@ -58,10 +60,24 @@ TracedProgram minigptc::traceProgram(const runtime::RunConfig &config,
   return {std::move(program), now() - start};
 }
 
+Status minigptc::checkDevices(const runtime::RunConfig &config) {
+  Mesh mesh = meshOf(config.sharding);
+  constexpr int64_t most = runtime::kMaxDriverThreads;
+  if (mesh.numDevices() <= most)
+    return Status::success();
+  return Status(StatusCode::invalidArgument, "sharding.mesh_shape: the mesh " + mesh.toString() +
+                                                 " has " + std::to_string(mesh.numDevices()) +
+                                                 " devices; there are " + std::to_string(most) +
+                                                 " at most")
+      .withHelp("choose a mesh of " + std::to_string(most) +
+                " devices or fewer; `explain` takes any");
+}
+
 runtime::StatusOr<LoadedProgram> minigptc::buildSession(const runtime::RunConfig &config,
                                                         const ProgramOptions &options,
                                                         const BuildFlags &flags) {
   MINIGPTC_RETURN_IF_ERROR(flags.check());
+  MINIGPTC_RETURN_IF_ERROR(checkDevices(config));
   double start = now();
   TracedProgram traced = traceProgram(config, options);
   CompiledProgram compiled = compile(traced.program, flags.options());

@@ -53,6 +53,9 @@ runtime::StatusOr<LoadedProgram> buildSession(const runtime::RunConfig &config,
                                               const ProgramOptions &options,
                                               const BuildFlags &flags);
 
+/// Fails if the mesh has more devices than one process simulates, as a plan may.
+runtime::Status checkDevices(const runtime::RunConfig &config);
+
 /// Fails if training the model with its batch can't fit into this machine's memory.
 runtime::Status checkFits(const runtime::RunConfig &config);
 

@@ -127,6 +127,22 @@ std::string ConfigBuilder::placeOf(const std::string &key) const {
   return found == places_.end() ? "" : found->second;
 }
 
+/// The nearest numbers of heads that go with the model's size.
+static std::string proposeHeads(const runtime::ModelConfig &model) {
+  int64_t below = 0, above = 0, pair = model.type == "transformer_lm" ? 2 : 1;
+  for (int64_t heads = model.dModel; heads >= 1; --heads)
+    if (model.dModel % (heads * pair) == 0) {
+      if (heads > model.numHeads)
+        above = heads;
+      else if (heads < model.numHeads && below == 0)
+        below = heads;
+    }
+  std::string nearest = below > 0 ? std::to_string(below) : "";
+  if (above > 0)
+    nearest += (nearest.empty() ? "" : " or ") + std::to_string(above);
+  return nearest.empty() ? "make model.d_model even" : "set model.num_heads to " + nearest;
+}
+
 runtime::StatusOr<RunConfig> ConfigBuilder::finish() const {
   auto fail = [&](std::string message, std::initializer_list<const char *> keys,
                   std::string help = "") {
@@ -141,11 +157,11 @@ runtime::StatusOr<RunConfig> ConfigBuilder::finish() const {
   if (model.dModel % model.numHeads != 0)
     return fail("model.num_heads (" + number(model.numHeads) + ") does not divide model.d_model (" +
                     number(model.dModel) + ")",
-                {"model.num_heads", "model.d_model"});
+                {"model.num_heads", "model.d_model"}, proposeHeads(model));
   if (model.type == "transformer_lm" && model.dModel / model.numHeads % 2 != 0)
     return fail("rotary positions need an even head size; model.d_model / model.num_heads is " +
                     number(model.dModel / model.numHeads),
-                {"model.num_heads", "model.d_model"});
+                {"model.num_heads", "model.d_model"}, proposeHeads(model));
   if (model.type != "minigpt" && model.variant != "full")
     return fail("model.variant is for minigpt", {"model.variant"});
   if (model.type != "minigpt" && model.annotations != "default")

@@ -72,6 +72,7 @@ Status train(TrainFlags &flags) {
   if (!config)
     return config.status();
   MINIGPTC_RETURN_IF_ERROR(flags.run.apply(*config));
+  MINIGPTC_RETURN_IF_ERROR(checkDevices(*config));
   MINIGPTC_RETURN_IF_ERROR(checkFits(*config));
 
   auto log = runtime::makeConsoleLog(stderr, flags.run.quiet);
