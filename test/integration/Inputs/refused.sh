@@ -19,7 +19,7 @@ while IFS='|' read -r flags error help; do
   [[ "$said" =~ error:\ ([a-z_.]+)\ is ]] && key=${BASH_REMATCH[1]}
   [[ "$said" =~ set\ it\ to\ ([0-9]+)(\ or\ ([0-9]+))? ]] || continue
   for choice in ${BASH_REMATCH[1]} ${BASH_REMATCH[3]}; do
-    said=$(compile --set "$key=$choice") || fail "what it proposes ($key=$choice $more) is refused: $said"
+    said=$(compile --set "$key=$choice") || fail "what it proposes ($key=$choice) is refused: $said"
   done
 done
 exit $status
