@@ -43,7 +43,7 @@ private:
         parameters.push_back(
             {name.str(), cast<RankedTensorType>(entry.getArgumentTypes()[i]), std::move(read)});
         byArgument[entry.getArgument(i)] = &parameters.back();
-      } else if (!path.getValue().starts_with("state.")) {
+      } else if (!entry.getArgAttr(i, dist::attr::kStored)) {
         for (const dist::Axes &axes : read.dims)
           inputAxes.insert(axes.begin(), axes.end());
       }

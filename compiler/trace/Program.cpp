@@ -72,8 +72,8 @@ void nameArguments(std::vector<Argument> &arguments, const Entry &entry, const S
 class Annotator {
 public:
   Annotator(mlir::func::FuncOp function, const Entry &entry, const Leaves &inputs,
-            const Leaves &outputs)
-      : function(function), entry(entry), inputs(inputs), outputs(outputs),
+            const Leaves &outputs, bool isSharded)
+      : function(function), entry(entry), inputs(inputs), outputs(outputs), isSharded(isSharded),
         builder(function.getContext()), argument(inputs.size()), result(outputs.size()) {}
 
   void run(const EntrySpecs &specs) {
@@ -89,6 +89,9 @@ public:
     for (const auto &[path, bound] : entry.options.indexBounds)
       argument[find(path)].set(graph::attr::kIndexBound, builder.getI64IntegerAttr(bound));
     for (size_t i = 0; i < inputs.size(); ++i)
+      if (isSharded && isState(i))
+        argument[i].set(dist::attr::kStored, builder.getStringAttr(inputs[i].first));
+    for (size_t i = 0; i < inputs.size(); ++i)
       if (dist::ShardingAttr sharding = specs.ofInput(i))
         argument[i].set(dist::attr::kSharding, sharding);
     for (size_t i = 0; i < outputs.size(); ++i)
@@ -99,6 +102,12 @@ public:
   }
 
 private:
+  /// Whether an input is kept between runs: it is donated, or belongs to a tree of parameters.
+  bool isState(size_t i) const {
+    return argument[i].get(graph::attr::kDonate) ||
+           ("." + inputs[i].first).find(".params.") != std::string::npos;
+  }
+
   void donate(const std::string &name) {
     bool any = false;
     for (auto [i, input] : llvm::enumerate(inputs)) {
@@ -135,6 +144,7 @@ private:
   mlir::func::FuncOp function;
   const Entry &entry;
   const Leaves &inputs, &outputs;
+  bool isSharded; ///< only then does it matter what is state
   mlir::Builder builder;
   // Set at once at the end: the context keeps every list of attributes that it has seen.
   SmallVector<mlir::NamedAttrList> argument, result;
@@ -207,7 +217,7 @@ void TraceContext::annotate(const Entry &entry, const Function &function) {
     outputs.emplace_back(path.empty() ? "result" : path, spec);
   auto op = program.module->lookupSymbol<mlir::func::FuncOp>(entry.name);
   EntrySpecs specs(*this, entry, inputs, outputs);
-  Annotator(op, entry, inputs, outputs).run(specs);
+  Annotator(op, entry, inputs, outputs, mesh().numDevices() > 1).run(specs);
 }
 
 Program minigptc::trace(const std::vector<Entry> &entries) {

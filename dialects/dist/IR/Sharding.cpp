@@ -47,6 +47,14 @@ Sharding Sharding::fromAttr(ShardingAttr attribute, MeshAttr mesh) {
   return sharding;
 }
 
+Freedom Freedom::fromAttr(ShardingAttr attribute, MeshAttr mesh) {
+  Freedom freedom;
+  freedom.open.assign(attribute.getOpen().begin(), attribute.getOpen().end());
+  for (StringAttr axis : attribute.getReplicated())
+    freedom.replicated.push_back(*mesh.find(axis));
+  return freedom;
+}
+
 std::optional<Sharding> Sharding::of(Value value, MeshAttr mesh) {
   ShardingAttr attribute;
   if (auto argument = dyn_cast<BlockArgument>(value)) {

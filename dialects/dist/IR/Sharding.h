@@ -1,7 +1,8 @@
 //===- Sharding.h - shardings as passes compute with them -------*- C++ -*-===//
 //
 // A ShardingAttr with its axes as numbers of a mesh's axes. Equal shardings compare equal;
-// what an attribute says of open dimensions and replicated axes is not kept.
+// what an attribute says of open dimensions and replicated axes is a matter of propagation,
+// and kept apart: `Freedom`.
 //
 //   Sharding s = Sharding::of(value, mesh);                 // what IR says about a value
 //   s.dims[0] = {0};                                        // cut by the mesh's axis 0
@@ -43,6 +44,20 @@ struct Sharding {
 
   bool operator==(const Sharding &other) const;
   bool operator!=(const Sharding &other) const { return !(*this == other); }
+};
+
+/// What propagation may add to an annotated sharding: axes to open dimensions, but for those
+/// that are to leave the value whole.
+struct Freedom {
+  llvm::SmallVector<bool, 4> open; ///< per dimension
+  Axes replicated;
+
+  static Freedom all(int64_t rank) { return {llvm::SmallVector<bool, 4>(rank, true), {}}; }
+  static Freedom none(int64_t rank) { return {llvm::SmallVector<bool, 4>(rank, false), {}}; }
+  static Freedom fromAttr(ShardingAttr attribute, MeshAttr mesh);
+  bool allows(unsigned dim, unsigned axis) const {
+    return open[dim] && !llvm::is_contained(replicated, axis);
+  }
 };
 
 /// "[{'data'}, {}] partial sum over 'tensor'", for messages.

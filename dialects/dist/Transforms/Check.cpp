@@ -24,7 +24,8 @@ public:
 private:
   LogicalResult checkSignature(func::FuncOp function);
   LogicalResult checkResults(Operation *op);
-  LogicalResult checkCarried(Operation *op, const graph::ShardingRule &rule, const Axes &carried);
+  LogicalResult checkFactors(Operation *op, const graph::ShardingRule &rule);
+  LogicalResult checkCarried(Operation *op, const OpSharding &cut);
   LogicalResult checkOperands(Operation *op);
   LogicalResult checkReshard(ReshardOp reshard);
   std::string names(const Axes &axes) const;
@@ -62,41 +63,49 @@ LogicalResult Checker::checkSignature(func::FuncOp function) {
 }
 
 /// What the results carry on must come out of operands in which the op is linear.
-LogicalResult Checker::checkCarried(Operation *op, const graph::ShardingRule &rule,
-                                    const Axes &carried) {
-  if (carried.empty())
+LogicalResult Checker::checkCarried(Operation *op, const OpSharding &cut) {
+  if (cut.carried.empty())
     return success();
-  if (rule.linearity == graph::Linearity::none)
-    return op->emitOpError() << "is not linear, but gives part of a sum over " << names(carried);
-  SmallVector<OpOperand *> partial;
-  for (OpOperand &operand : op->getOpOperands())
-    if (isLinear(rule, operand.getOperandNumber()) &&
-        !Sharding::of(operand.get(), mesh)->partial.empty())
-      partial.push_back(&operand);
-  if (rule.linearity == graph::Linearity::joint || partial.size() == 1)
+  if (cut.rule.linearity == graph::Linearity::none)
+    return op->emitOpError() << "is not linear, but gives part of a sum over "
+                             << names(cut.carried);
+  size_t partial = llvm::count_if(op->getOpOperands(), [&](OpOperand &operand) {
+    return isLinear(cut.rule, operand.getOperandNumber()) &&
+           !Sharding::of(operand.get(), mesh)->partial.empty();
+  });
+  if (cut.rule.linearity == graph::Linearity::joint || partial == 1)
     return success();
-  return op->emitOpError() << "gives part of a sum over " << names(carried) << ", which "
-                           << partial.size() << " of its operands are; it is linear in one alone";
+  return op->emitOpError() << "gives part of a sum over " << names(cut.carried) << ", which "
+                           << partial << " of its operands are; it is linear in one alone";
+}
+
+/// One list of axes per factor of the op's rule.
+LogicalResult Checker::checkFactors(Operation *op, const graph::ShardingRule &rule) {
+  auto given = op->getAttrOfType<ArrayAttr>(attr::kFactors);
+  if (!given)
+    return success();
+  if (given.size() != rule.factors.size())
+    return op->emitOpError() << "has " << rule.factors.size() << " factors, but " << attr::kFactors
+                             << " = " << given << " is for " << given.size();
+  return success();
 }
 
 LogicalResult Checker::checkResults(Operation *op) {
-  graph::ShardingRule rule = getRule(op);
-  SmallVector<Axes> factorAxes = getFactorAxes(op, rule, mesh);
+  OpSharding cut = OpSharding::read(op, mesh);
+  if (failed(checkFactors(op, cut.rule)))
+    return failure();
   for (OpResult result : op->getResults()) {
     std::optional<Sharding> sharding = Sharding::of(result, mesh);
     if (!sharding)
       return op->emitOpError() << "has no " << attr::kShardings;
     if (isa<func::CallOp, ReshardOp>(op))
       continue;
-    Sharding expected = resultSharding(rule, result.getResultNumber(), factorAxes);
-    Axes carried = getCarriedAxes(op, rule, mesh);
-    llvm::append_range(expected.partial, carried);
-    llvm::sort(expected.partial);
+    Sharding expected = cut.ofResult(result.getResultNumber());
     if (*sharding != expected)
       return op->emitOpError() << "result " << result.getResultNumber() << " is "
                                << toString(*sharding, mesh) << ", but by the op's factors "
                                << toString(expected, mesh);
-    if (failed(checkCarried(op, rule, carried)))
+    if (failed(checkCarried(op, cut)))
       return failure();
   }
   return success();

@@ -23,22 +23,17 @@ public:
 
   void run() {
     for (Operation &op : llvm::make_early_inc_range(function.front())) {
-      if (auto constraint = dyn_cast<ConstraintOp>(op)) {
-        constraint->getOpOperand(0).set(reshard(constraint->getOpOperand(0), wantedBy(constraint)));
-        constraint.replaceAllUsesWith(constraint.getInput());
-        constraint.erase();
-        continue;
-      }
       for (auto [operand, sharding] : llvm::zip_equal(op.getOpOperands(), shardings.of(&op)))
         if (sharding)
           operand.set(reshard(operand, *sharding));
+      if (auto constraint = dyn_cast<ConstraintOp>(op)) {
+        constraint.replaceAllUsesWith(constraint.getInput());
+        constraint.erase();
+      }
     }
   }
 
 private:
-  Sharding wantedBy(ConstraintOp constraint) {
-    return Sharding::fromAttr(constraint.getSharding(), mesh.getMesh());
-  }
   Value reshard(OpOperand &use, const Sharding &wanted);
 
   func::FuncOp function;

@@ -3,7 +3,6 @@
 #include "dialects/dist/Transforms/Passes.h"
 #include "dialects/dist/Transforms/ReshardEmitter.h"
 #include "dialects/dist/Transforms/ShardingTable.h"
-#include "dialects/dist/Transforms/WantedShardings.h"
 #include "dialects/graph/IR/Diagnostics.h"
 
 #include "mlir/IR/IRMapping.h"

@@ -1,6 +1,5 @@
 //===- Propagate.cpp - the axes that cut the factors of every op ----------===//
 #include "dialects/dist/Transforms/Passes.h"
-#include "dialects/dist/Transforms/ReshardCost.h"
 #include "dialects/dist/Transforms/SavedValues.h"
 #include "dialects/dist/Transforms/Spread.h"
 
@@ -18,8 +17,8 @@ namespace {
 /// Makes the first claims of every class for one axis, and has them spread.
 class AxisPropagation {
 public:
-  AxisPropagation(ShardingTable &table, unsigned axis, std::deque<Annotation> &annotations)
-      : table(table), axis(axis), annotations(annotations) {}
+  AxisPropagation(ShardingTable &table, unsigned axis)
+      : table(table), axis(axis) {}
 
   void run() {
     decideFollowers();
@@ -52,7 +51,6 @@ private:
 
   ShardingTable &table;
   unsigned axis;
-  std::deque<Annotation> &annotations;
 };
 
 } // namespace
@@ -74,11 +72,11 @@ void AxisPropagation::decideFollowers() {
 
 void AxisPropagation::spreadInputs() {
   Spread spread(table, axis, ClaimClass::input);
-  for (FunctionEntry *function : table.getFunctions())
-    for (auto [number, slot] : llvm::enumerate(function->arguments))
-      if (std::optional<unsigned> dim = slot.sharding.dimOf(axis);
-          dim && slot.fixed && !slot.stored)
-        spread.claimUsers(function->function.getArgument(number), *dim, slot.annotation);
+  for (Slot &slot : table.getSlots())
+    if (std::optional<unsigned> dim = slot.sharding.dimOf(axis);
+        dim && slot.isArgument && slot.isAnnotated(axis) && !slot.stored)
+      for (Value value : slot.values)
+        spread.claimUsers(value, *dim, slot.annotation);
   spread.run();
 }
 
@@ -101,19 +99,10 @@ void AxisPropagation::spreadParameters() {
 
 void AxisPropagation::spreadConstraints() {
   Spread spread(table, axis, ClaimClass::constraint);
-  for (FunctionEntry *function : table.getFunctions()) {
-    function->function.walk([&](ConstraintOp constraint) {
-      Sharding sharding = table.shardingOf(constraint);
-      std::optional<unsigned> dim = sharding.dimOf(axis);
-      if (!dim)
-        return;
-      const Annotation &annotation = annotations.emplace_back(
-          Annotation{"the constraint " + toSpec(sharding, table.getMesh()),
-                     !sharding.isEven(constraint.getType(), table.getMesh())});
-      spread.claimUsers(constraint, *dim, annotation);
-      spread.claimDefiner(constraint.getInput(), *dim, annotation);
-    });
-  }
+  for (Slot &slot : table.getSlots())
+    if (std::optional<unsigned> dim = slot.sharding.dimOf(axis);
+        dim && slot.constraint && slot.isAnnotated(axis))
+      spread.claimAround(slot, *dim, slot.annotation);
   spread.run();
 }
 
@@ -132,8 +121,8 @@ void AxisPropagation::spreadState() {
   }
   for (FunctionEntry *function : table.getFunctions())
     for (auto [number, slot] : llvm::enumerate(function->results))
-      if (std::optional<unsigned> dim = slot.sharding.dimOf(axis); dim && slot.fixed)
-        spread.claimDefiner(function->terminator.getOperand(number), *dim, slot.annotation);
+      if (std::optional<unsigned> dim = slot->sharding.dimOf(axis); dim && slot->fixed)
+        spread.claimDefiner(function->terminator.getOperand(number), *dim, slot->annotation);
   spread.run();
 }
 
@@ -155,8 +144,8 @@ double AxisPropagation::costOfResults(const OpEntry &entry, unsigned factor) con
   cut.cut(factor, axis, {});
   double cost = 0;
   for (auto [number, result] : llvm::enumerate(entry.op->getResults()))
-    cost += reshardCost(cast<RankedTensorType>(result.getType()), table.resultOf(cut, number),
-                        table.resultOf(entry, number), table.getMesh());
+    cost += table.reshardCost(cast<RankedTensorType>(result.getType()), cut.ofResult(number),
+                              entry.ofResult(number));
   if (entry.rule.factors[factor].kind == graph::FactorKind::collective)
     cost += costOfSums(table, entry, axis, factor);
   return cost;
@@ -202,7 +191,7 @@ void AxisPropagation::decideGenerators() {
       continue;
     OpOperand &use = *entry.op->getResult(0).getUses().begin();
     OpEntry *user = table.lookup(use.getOwner());
-    auto dim = user ? table.wanted(*user, use.getOperandNumber()).dimOf(axis) : std::nullopt;
+    auto dim = user ? user->ofOperand(use.getOperandNumber()).dimOf(axis) : std::nullopt;
     auto factor =
         dim ? factorAt(entry, entry.rule.results[0], *dim, table.getMesh()) : std::nullopt;
     if (factor && canCut(entry, *factor, axis, /*uneven=*/true, table.getMesh()))
@@ -213,28 +202,6 @@ void AxisPropagation::decideGenerators() {
 //===----------------------------------------------------------------------===//
 // Writing it down
 //===----------------------------------------------------------------------===//
-
-/// Sums that are carried on: those that still are partial in all operands or, of a result,
-/// in what is returned.
-static void settlePartial(ShardingTable &table) {
-  auto isPartial = [&](Value value, unsigned axis) {
-    return llvm::is_contained(table.shardingOf(value).partial, axis);
-  };
-  for (FunctionEntry *function : table.getFunctions()) {
-    for (Operation &op : function->function.front())
-      if (OpEntry *entry = table.lookup(&op))
-        llvm::erase_if(entry->carried, [&](unsigned axis) {
-          return llvm::any_of(llvm::enumerate(op.getOperands()), [&](auto operand) {
-            return (entry->rule.linear.empty() || entry->rule.linear[operand.index()]) &&
-                   !isPartial(operand.value(), axis);
-          });
-        });
-    for (auto [slot, value] :
-         llvm::zip_equal(function->results, function->terminator.getOperands()))
-      llvm::erase_if(slot.sharding.partial,
-                     [&, value = value](unsigned axis) { return !isPartial(value, axis); });
-  }
-}
 
 namespace {
 struct DistPropagate : dist::impl::DistPropagateBase<DistPropagate> {
@@ -247,10 +214,9 @@ struct DistPropagate : dist::impl::DistPropagateBase<DistPropagate> {
     FailureOr<ShardingTable> table = ShardingTable::build(getOperation(), mesh);
     if (failed(table))
       return signalPassFailure();
-    std::deque<Annotation> annotations;
     for (unsigned axis = 0; axis < table->getNumAxes(); ++axis)
-      AxisPropagation(*table, axis, annotations).run();
-    settlePartial(*table);
+      AxisPropagation(*table, axis).run();
+    settlePartialSums(*table);
     handOverAsRead(*table);
     write(*table, mesh);
     if (explain)
@@ -263,7 +229,7 @@ struct DistPropagate : dist::impl::DistPropagateBase<DistPropagate> {
     for (OpEntry &entry : table.getOps()) {
       InFlightDiagnostic remark = entry.op->emitRemark();
       for (unsigned i = 0; i < entry.op->getNumResults(); ++i)
-        remark << (i ? ", " : "") << toString(table.resultOf(entry, i), mesh);
+        remark << (i ? ", " : "") << toString(entry.ofResult(i), mesh);
       for (unsigned axis = 0; axis < table.getNumAxes(); ++axis) {
         StringRef name = mesh.getNames()[axis].getValue();
         const Decision &decision = entry.decisions[axis];
@@ -280,12 +246,15 @@ struct DistPropagate : dist::impl::DistPropagateBase<DistPropagate> {
     for (FunctionEntry *function : table.getFunctions()) {
       func::FuncOp op = function->function;
       for (auto [number, slot] : llvm::enumerate(function->arguments))
-        op.setArgAttr(number, attr::kSharding, slot.sharding.toAttr(mesh));
+        op.setArgAttr(number, attr::kSharding, slot->sharding.toAttr(mesh));
       for (auto [number, slot] : llvm::enumerate(function->results))
-        op.setResultAttr(number, attr::kSharding, slot.sharding.toAttr(mesh));
+        op.setResultAttr(number, attr::kSharding, slot->sharding.toAttr(mesh));
       for (Operation &inner : op.front())
         writeShardings(table, inner, mesh);
     }
+    for (Slot &slot : table.getSlots())
+      if (slot.constraint)
+        slot.constraint.setShardingAttr(slot.sharding.toAttr(mesh));
     for (OpEntry &entry : table.getOps())
       writeFactors(entry, mesh);
     for (auto function : getOperation().getOps<func::FuncOp>())

@@ -95,7 +95,7 @@ private:
 Value ReshardEmitter::emit(OpBuilder &builder, Location location, Value local,
                            RankedTensorType global, const Sharding &from, const Sharding &to,
                            OriginAttr origin, bool anew) {
-  FailureOr<ReshardPlan> plan = planner.plan(global, from, to);
+  const FailureOr<ReshardPlan> &plan = planner.plan(global, from, to);
   if (failed(plan))
     return Value();
   const Sharding *before = &from;

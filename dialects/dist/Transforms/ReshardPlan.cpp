@@ -298,8 +298,8 @@ SmallVector<int64_t> dist::permuteSources(const ReshardStep &step, const Shardin
   return sources;
 }
 
-FailureOr<ReshardPlan> ReshardPlanner::plan(RankedTensorType global, const Sharding &from,
-                                            const Sharding &to) {
+const FailureOr<ReshardPlan> &ReshardPlanner::plan(RankedTensorType global, const Sharding &from,
+                                                   const Sharding &to) {
   std::vector<int64_t> key(global.getShape().begin(), global.getShape().end());
   key.push_back(
       int64_t(graph::detail::bytesOf(RankedTensorType::get({}, global.getElementType()))));

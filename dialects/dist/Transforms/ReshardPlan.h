@@ -65,8 +65,9 @@ llvm::SmallVector<int64_t> permuteSources(const ReshardStep &step, const Shardin
 class ReshardPlanner {
 public:
   explicit ReshardPlanner(MeshAttr mesh) : mesh(mesh) {}
-  llvm::FailureOr<ReshardPlan> plan(mlir::RankedTensorType global, const Sharding &from,
-                                    const Sharding &to);
+  /// Valid as long as the planner.
+  const llvm::FailureOr<ReshardPlan> &plan(mlir::RankedTensorType global, const Sharding &from,
+                                           const Sharding &to);
 
 private:
   MeshAttr mesh;

@@ -72,7 +72,7 @@ OriginAttr dist::reasonOf(OpOperand &use, const Sharding &from, const Sharding &
   Value value = use.get();
   auto argument = dyn_cast<BlockArgument>(value);
   auto function = argument ? cast<func::FuncOp>(argument.getOwner()->getParentOp()) : nullptr;
-  if (function && isStored(function, argument.getArgNumber())) {
+  if (function && function.getArgAttr(argument.getArgNumber(), attr::kStored)) {
     tensor = describe(function, argument.getArgNumber(), false);
     annotation = tensor + " " + toSpec(from, mesh.getMesh());
     instead = tensor + " " + toSpec(to, mesh.getMesh());

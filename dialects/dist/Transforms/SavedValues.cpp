@@ -15,13 +15,11 @@ public:
   explicit Handovers(ShardingTable &table) : table(table) {}
 
   void run() {
-    for (FunctionEntry *function : table.getFunctions())
-      collect(*function);
+    for (Slot &slot : table.getSlots())
+      collect(slot);
     // In the order of the program, not of pointers.
-    for (FunctionEntry *function : table.getFunctions())
-      for (auto *slots : {&function->arguments, &function->results})
-        for (Slot &slot : *slots)
-          change(slot);
+    for (Slot &slot : table.getSlots())
+      change(slot);
   }
 
 private:
@@ -35,9 +33,7 @@ private:
     }
   };
 
-  void collect(FunctionEntry &function);
-  void collectArgument(FunctionEntry &function, unsigned number);
-  void collectResult(FunctionEntry &function, unsigned number);
+  void collect(Slot &slot);
   void collectUses(Slot &slot, Value value);
   bool hasAnyway(Value value, const Sharding &wanted) const;
   void change(Slot &slot);
@@ -53,56 +49,36 @@ private:
   ShardingTable &table;
   llvm::EquivalenceClasses<Slot *> same;
   llvm::DenseMap<Slot *, Group> groups; ///< of the slot alone
-  llvm::DenseMap<Slot *, Value> returned;
 };
 
 } // namespace
 
-void Handovers::collect(FunctionEntry &function) {
-  for (unsigned i = 0; i < function.arguments.size(); ++i)
-    collectArgument(function, i);
-  for (unsigned i = 0; i < function.results.size(); ++i)
-    collectResult(function, i);
+void Handovers::collect(Slot &slot) {
+  same.insert(&slot);
+  groupOf(slot).blocked |= slot.fixed || !slot.sharding.partial.empty();
+  for (Value value : slot.values)
+    collectUses(slot, value);
+  if (slot.isArgument)
+    for (Value source : slot.sources)
+      join(slot, table.slotOf(source));
 }
 
 /// What reads a value: calls get it as it is.
 void Handovers::collectUses(Slot &slot, Value value) {
   for (OpOperand &use : value.getUses()) {
     Operation *user = use.getOwner();
-    if (OpEntry *entry = table.lookup(user)) {
-      groupOf(slot).want(table.wanted(*entry, use.getOperandNumber()));
-    } else if (auto call = dyn_cast<func::CallOp>(user)) {
-      FunctionEntry *callee = table.getCallee(call);
-      join(slot, callee ? &callee->arguments[use.getOperandNumber()] : nullptr);
-    } else {
-      groupOf(slot).blocked = true;
-    }
+    if (OpEntry *entry = table.lookup(user))
+      groupOf(slot).want(entry->ofOperand(use.getOperandNumber()));
+    else
+      join(slot, isa<func::CallOp>(user) ? table.slotOf(use) : nullptr);
   }
-}
-
-void Handovers::collectArgument(FunctionEntry &function, unsigned number) {
-  Slot &slot = function.arguments[number];
-  same.insert(&slot);
-  groupOf(slot).blocked |= slot.fixed;
-  collectUses(slot, function.function.getArgument(number));
-  for (func::CallOp call : table.getFunctionGraph().getUses(function.function).calls)
-    join(slot, table.slotOf(call.getOperand(number)));
-}
-
-void Handovers::collectResult(FunctionEntry &function, unsigned number) {
-  Slot &slot = function.results[number];
-  same.insert(&slot);
-  groupOf(slot).blocked |= slot.fixed || !slot.sharding.partial.empty();
-  returned[&slot] = function.terminator.getOperand(number);
-  for (func::CallOp call : table.getFunctionGraph().getUses(function.function).calls)
-    collectUses(slot, call.getResult(number));
 }
 
 /// Whether an op beside a value wants it so.
 bool Handovers::hasAnyway(Value value, const Sharding &wanted) const {
   return llvm::any_of(value.getUses(), [&](OpOperand &use) {
     OpEntry *entry = table.lookup(use.getOwner());
-    return entry && table.wanted(*entry, use.getOperandNumber()) == wanted;
+    return entry && entry->ofOperand(use.getOperandNumber()) == wanted;
   });
 }
 
@@ -121,9 +97,9 @@ void Handovers::change(Slot &slot) {
   if (all.blocked || !all.wanted || !all.wanted->partial.empty())
     return;
   for (auto member = leader; member != same.member_end(); ++member)
-    if (Value value = returned.lookup(*member)) {
+    if (!(*member)->isArgument) {
       made = true;
-      if (!hasAnyway(value, *all.wanted))
+      if (!hasAnyway((*member)->sources.front(), *all.wanted))
         return;
     }
   if (!made)

@@ -1,6 +1,5 @@
 //===- ShardingTable.cpp - what propagation knows -------------------------===//
 #include "dialects/dist/Transforms/ShardingTable.h"
-#include "dialects/dist/Transforms/WantedShardings.h"
 
 #include "llvm/ADT/StringExtras.h"
 
@@ -33,7 +32,7 @@ std::string dist::describe(func::FuncOp function, unsigned number, bool isResult
   auto stored =
       isResult ? StringAttr() : function.getArgAttrOfType<StringAttr>(number, attr::kStored);
   if (stored && !stored.empty())
-    return "'" + stored.str() + "'";
+    return "'" + shortName(stored) + "'";
   auto name = isResult ? function.getResultAttrOfType<StringAttr>(number, graph::attr::kName)
                        : function.getArgAttrOfType<StringAttr>(number, graph::attr::kName);
   if (name)
@@ -41,14 +40,6 @@ std::string dist::describe(func::FuncOp function, unsigned number, bool isResult
   return ((isResult ? "result " : "argument ") + Twine(number) + " of '" + function.getSymName() +
           "'")
       .str();
-}
-
-bool dist::isStored(func::FuncOp function, unsigned argument) {
-  if (function.getArgAttr(argument, attr::kStored) ||
-      function.getArgAttr(argument, graph::attr::kDonate))
-    return true;
-  auto name = function.getArgAttrOfType<StringAttr>(argument, graph::attr::kName);
-  return name && llvm::is_contained(llvm::split(name.getValue(), '.'), "params");
 }
 
 std::string dist::toSpec(const Sharding &sharding, MeshAttr mesh) {
@@ -72,6 +63,7 @@ FailureOr<ShardingTable> ShardingTable::build(ModuleOp module, MeshOp mesh) {
     return failure();
   ShardingTable table;
   table.mesh = mesh.getMesh();
+  table.planner = std::make_unique<ReshardPlanner>(table.mesh);
   table.graph = std::move(*graph);
   for (func::FuncOp function : table.graph.getPostOrder())
     if (runsOnDevices(function))
@@ -83,45 +75,85 @@ void ShardingTable::addFunction(func::FuncOp function) {
   FunctionEntry &entry = functions.emplace_back();
   entry.function = function;
   entry.terminator = cast<func::ReturnOp>(function.front().getTerminator());
-  addSlots(entry);
+  addSignature(entry);
   order.push_back(&entry);
   functionOf[function] = &entry;
   for (Operation &op : function.front()) {
-    if (isa<func::CallOp, func::ReturnOp, ConstraintOp>(op))
-      continue;
-    opOf[&op] = &ops.emplace_back(OpEntry::of(&op, mesh));
+    if (auto constraint = dyn_cast<ConstraintOp>(op))
+      addConstraint(constraint);
+    else if (!isa<func::CallOp, func::ReturnOp>(op))
+      opOf[&op] = &ops.emplace_back(OpEntry::of(&op, mesh));
   }
 }
 
-void ShardingTable::addSlots(FunctionEntry &entry) {
-  for (unsigned i = 0; i < entry.function.getNumArguments(); ++i)
-    entry.arguments.push_back(makeSlot(entry, i, false));
-  for (unsigned i = 0; i < entry.function.getNumResults(); ++i)
-    entry.results.push_back(makeSlot(entry, i, true));
+void ShardingTable::addSignature(FunctionEntry &entry) {
+  func::FuncOp function = entry.function;
+  const auto &calls = graph.getUses(function).calls;
+  for (BlockArgument argument : function.getArguments()) {
+    unsigned i = argument.getArgNumber();
+    Slot &slot = addSlot(cast<RankedTensorType>(argument.getType()),
+                         function.getArgAttrOfType<ShardingAttr>(i, attr::kSharding),
+                         describe(function, i, /*isResult=*/false));
+    slot.isArgument = true;
+    slot.stored = bool(function.getArgAttr(i, attr::kStored));
+    addValue(slot, argument);
+    for (func::CallOp call : calls)
+      slot.sources.push_back(call.getOperand(i));
+    entry.arguments.push_back(&slot);
+  }
+  entry.results.resize(function.getNumResults());
+  for (auto [i, slot] : llvm::enumerate(entry.arguments))
+    if (auto donated = function.getArgAttrOfType<IntegerAttr>(i, graph::attr::kDonate);
+        donated && function.isPublic() &&
+        function.getArgAttr(i, attr::kSharding) ==
+            function.getResultAttr(donated.getInt(), attr::kSharding))
+      entry.results[donated.getInt()] = slot;
+  for (auto [i, type] : llvm::enumerate(function.getResultTypes())) {
+    Slot *&slot = entry.results[i];
+    if (!slot)
+      slot = &addSlot(cast<RankedTensorType>(type),
+                      function.getResultAttrOfType<ShardingAttr>(i, attr::kSharding),
+                      describe(function, i, /*isResult=*/true));
+    slot->sources.push_back(entry.terminator.getOperand(i));
+    for (func::CallOp call : calls)
+      addValue(*slot, call.getResult(i));
+  }
+  for (auto *side : {&entry.arguments, &entry.results})
+    for (Slot *slot : *side)
+      if (function.isPublic() && !slot->fixed) {
+        slot->fixed = true;
+        slot->freedom = Freedom::none(slot->type.getRank());
+      }
 }
 
-Slot ShardingTable::makeSlot(FunctionEntry &entry, unsigned number, bool isResult) const {
-  func::FuncOp function = entry.function;
-  Slot slot;
-  slot.type = cast<RankedTensorType>(isResult ? function.getResultTypes()[number]
-                                              : function.getArgumentTypes()[number]);
-  auto attribute = isResult ? function.getResultAttrOfType<ShardingAttr>(number, attr::kSharding)
-                            : function.getArgAttrOfType<ShardingAttr>(number, attr::kSharding);
-  slot.sharding =
-      attribute ? Sharding::fromAttr(attribute, mesh) : Sharding::replicated(slot.type.getRank());
-  slot.fixed = attribute || function.isPublic();
-  slot.stored = !isResult && isStored(function, number);
-  slot.annotation.text = describe(function, number, isResult) + " " + toSpec(slot.sharding, mesh);
+void ShardingTable::addConstraint(ConstraintOp constraint) {
+  Slot &slot = addSlot(constraint.getType(), constraint.getSharding(), "the constraint");
+  slot.constraint = constraint;
+  slot.sources.push_back(constraint.getInput());
+  addValue(slot, constraint);
+}
+
+Slot &ShardingTable::addSlot(RankedTensorType type, ShardingAttr annotation, const Twine &name) {
+  Slot &slot = slots.emplace_back();
+  slot.type = type;
+  slot.fixed = bool(annotation);
+  slot.sharding = annotation ? Sharding::fromAttr(annotation, mesh)
+                             : Sharding::replicated(type.getRank());
+  slot.freedom =
+      annotation ? Freedom::fromAttr(annotation, mesh) : Freedom::all(type.getRank());
+  slot.annotation.text = (name + " " + toSpec(slot.sharding, mesh)).str();
   slot.annotation.uneven = !slot.sharding.isEven(slot.type, mesh);
   slot.decisions.resize(getNumAxes());
   return slot;
 }
 
+void ShardingTable::addValue(Slot &slot, Value value) {
+  slot.values.push_back(value);
+  slotOfValue[value] = &slot;
+}
+
 OpEntry OpEntry::of(Operation *op, MeshAttr mesh) {
-  OpEntry entry;
-  entry.op = op;
-  entry.rule = getRule(op);
-  entry.factorAxes.resize(entry.rule.factors.size());
+  OpEntry entry{OpSharding::whole(op), op, {}, {}};
   entry.factorOf.resize(mesh.getNames().size());
   entry.decisions.resize(mesh.getNames().size());
   return entry;
@@ -142,45 +174,31 @@ void OpEntry::uncut(unsigned axis) {
   factorOf[axis] = std::nullopt;
 }
 
-Slot *ShardingTable::slotOf(Value value) const {
-  if (auto argument = dyn_cast<BlockArgument>(value)) {
-    auto function = dyn_cast<func::FuncOp>(argument.getOwner()->getParentOp());
-    FunctionEntry *entry = function ? lookup(function) : nullptr;
-    return entry ? &entry->arguments[argument.getArgNumber()] : nullptr;
+Slot *ShardingTable::slotOf(OpOperand &use) const {
+  Operation *user = use.getOwner();
+  if (auto call = dyn_cast<func::CallOp>(user)) {
+    FunctionEntry *callee = functionOf.lookup(graph.getCallee(call));
+    return callee ? callee->arguments[use.getOperandNumber()] : nullptr;
   }
-  auto call = value.getDefiningOp<func::CallOp>();
-  FunctionEntry *callee = call ? getCallee(call) : nullptr;
-  return callee ? &callee->results[cast<OpResult>(value).getResultNumber()] : nullptr;
+  if (isa<func::ReturnOp>(user)) {
+    FunctionEntry *function = functionOf.lookup(user->getParentOp());
+    return function ? function->results[use.getOperandNumber()] : nullptr;
+  }
+  return isa<ConstraintOp>(user) ? slotOf(user->getResult(0)) : nullptr;
 }
 
 Sharding ShardingTable::shardingOf(Value value) const {
   if (Slot *slot = slotOf(value))
     return slot->sharding;
-  if (auto constraint = value.getDefiningOp<ConstraintOp>())
-    return Sharding::fromAttr(constraint.getSharding(), mesh);
-  if (OpEntry *entry = lookup(value.getDefiningOp()))
-    return resultOf(*entry, cast<OpResult>(value).getResultNumber());
+  if (OpEntry *entry = value.getDefiningOp() ? lookup(value.getDefiningOp()) : nullptr)
+    return entry->ofResult(cast<OpResult>(value).getResultNumber());
   return Sharding::replicated(cast<RankedTensorType>(value.getType()).getRank());
 }
 
-static void addPartial(Sharding &sharding, ArrayRef<unsigned> axes) {
-  for (unsigned axis : axes)
-    if (!llvm::is_contained(sharding.partial, axis))
-      sharding.partial.push_back(axis);
-  llvm::sort(sharding.partial);
-}
-
-Sharding ShardingTable::wanted(const OpEntry &entry, unsigned operand) const {
-  Sharding sharding = operandSharding(entry.rule, operand, entry.factorAxes);
-  if (entry.rule.linear.empty() || entry.rule.linear[operand])
-    addPartial(sharding, entry.carried);
-  return sharding;
-}
-
-Sharding ShardingTable::resultOf(const OpEntry &entry, unsigned result) const {
-  Sharding sharding = resultSharding(entry.rule, result, entry.factorAxes);
-  addPartial(sharding, entry.carried);
-  return sharding;
+double ShardingTable::reshardCost(RankedTensorType type, const Sharding &from,
+                                  const Sharding &to) const {
+  const FailureOr<ReshardPlan> &plan = planner->plan(type, from, to);
+  return succeeded(plan) ? plan->cost : std::numeric_limits<double>::infinity();
 }
 
 //===----------------------------------------------------------------------===//
@@ -295,5 +313,6 @@ bool dist::canCut(const OpEntry &entry, unsigned factor, unsigned axis, bool une
 bool ShardingTable::canCut(const Slot &slot, unsigned dim, unsigned axis, bool uneven) const {
   int64_t size = slot.type.getDimSize(dim);
   int64_t parts = mesh.getSize(slot.sharding.dims[dim]) * mesh.getSizes()[axis];
-  return !slot.fixed && !slot.sharding.dimOf(axis) && size > 1 && (uneven || size % parts == 0);
+  return slot.freedom.allows(dim, axis) && !slot.sharding.dimOf(axis) && size > 1 &&
+         (uneven || size % parts == 0);
 }

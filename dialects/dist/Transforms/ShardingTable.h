@@ -6,16 +6,18 @@
 //
 //   FailureOr<ShardingTable> table = ShardingTable::build(module, mesh);
 //   OpEntry *entry = table->lookup(op);            // null: a call, a return, a constraint
-//   if (table->canCut(*entry, factor, axis, false)) entry->cut(factor, axis, decision);
+//   if (canCut(*entry, factor, axis, false, mesh)) entry->cut(factor, axis, decision);
 //   table->shardingOf(value);
 //
-// Valid until ops are added or erased.
+// What a value of several places has in common is a slot: an argument or result of a function,
+// of which all calls have one sharding, a pinned value. Valid until ops are added or erased.
 //
 //===----------------------------------------------------------------------===//
 #ifndef MINIGPTC_DIALECTS_DIST_TRANSFORMS_SHARDINGTABLE_H
 #define MINIGPTC_DIALECTS_DIST_TRANSFORMS_SHARDINGTABLE_H
 
-#include "dialects/dist/IR/Sharding.h"
+#include "dialects/dist/Transforms/OpSharding.h"
+#include "dialects/dist/Transforms/ReshardPlan.h"
 #include "dialects/graph/Transforms/FunctionGraph.h"
 
 #include <deque>
@@ -40,15 +42,11 @@ struct Decision {
 };
 
 /// An op that is no call, return or constraint.
-struct OpEntry {
+struct OpEntry : OpSharding {
   mlir::Operation *op;
-  graph::ShardingRule rule;
-  llvm::SmallVector<Axes> factorAxes;
   /// Per axis: the factor that it cuts and who says so.
   llvm::SmallVector<std::optional<unsigned>, 2> factorOf;
   llvm::SmallVector<Decision, 2> decisions;
-  /// Axes over which linear operands are partial, and so the results.
-  Axes carried;
 
   void cut(unsigned factor, unsigned axis, Decision decision);
   void uncut(unsigned axis);
@@ -65,22 +63,34 @@ std::optional<unsigned> factorAt(const OpEntry &entry, llvm::ArrayRef<graph::Dim
 /// Whether an axis that cuts nothing of the op yet may cut a factor.
 bool canCut(const OpEntry &entry, unsigned factor, unsigned axis, bool uneven, MeshAttr mesh);
 
-/// An argument or result of a function.
+/// An argument or result of a function, or a pinned value.
 struct Slot {
   mlir::RankedTensorType type;
   Sharding sharding;
+  /// Which dimensions may be cut by more axes than the user says.
+  Freedom freedom;
   /// The user's word, or how a parameter is stored.
   bool fixed = false;
   /// An argument that holds a parameter.
   bool stored = false;
+  bool isArgument = false;
+  /// The value is pinned by it.
+  ConstraintOp constraint;
   Annotation annotation = {};
-  llvm::SmallVector<std::optional<Decision>, 2> decisions; ///< per axis
+  llvm::SmallVector<std::optional<Decision>, 2> decisions; ///< per axis: who added it
+  /// What comes in (operands of calls, what is returned, what is pinned), and what it is inside
+  /// or behind (the argument, results of calls, the pinned value).
+  llvm::SmallVector<mlir::Value> sources, values;
+
+  /// Whether an axis that is not one of the sharding is given by the annotation.
+  bool isAnnotated(unsigned axis) const { return fixed && !decisions[axis]; }
 };
 
 struct FunctionEntry {
   mlir::func::FuncOp function;
   mlir::func::ReturnOp terminator;
-  std::vector<Slot> arguments, results;
+  /// A donated argument and the result that takes its place are one slot.
+  std::vector<Slot *> arguments, results;
 };
 
 class ShardingTable {
@@ -93,19 +103,19 @@ public:
   llvm::ArrayRef<FunctionEntry *> getFunctions() const { return order; }
   /// In the order of the program, callees first.
   std::deque<OpEntry> &getOps() { return ops; }
-  const graph::FunctionGraph &getFunctionGraph() const { return graph; }
+  /// Arguments, then results, then pinned values of each function.
+  std::deque<Slot> &getSlots() { return slots; }
 
   OpEntry *lookup(mlir::Operation *op) const { return opOf.lookup(op); }
-  FunctionEntry *lookup(mlir::func::FuncOp function) const { return functionOf.lookup(function); }
-  FunctionEntry *getCallee(mlir::func::CallOp call) const { return lookup(graph.getCallee(call)); }
-  /// The slot that gives a value its sharding: it is an argument or a call's result.
-  Slot *slotOf(mlir::Value value) const;
+  /// The slot that gives a value its sharding: it is an argument, a call's result, pinned.
+  Slot *slotOf(mlir::Value value) const { return slotOfValue.lookup(value); }
+  /// The slot into which a use puts a value: it is a call's operand, returned, pinned.
+  Slot *slotOf(mlir::OpOperand &use) const;
 
   /// As decided so far.
   Sharding shardingOf(mlir::Value value) const;
-  /// What an op wants of an operand, carried sums included.
-  Sharding wanted(const OpEntry &entry, unsigned operand) const;
-  Sharding resultOf(const OpEntry &entry, unsigned result) const;
+  /// What it costs to have a value otherwise, as the partitioner will do it.
+  double reshardCost(mlir::RankedTensorType type, const Sharding &from, const Sharding &to) const;
 
   /// The slot of a stored parameter of which a value is a copy in another type or shape.
   const Slot *storedSlot(mlir::Value value) const;
@@ -113,25 +123,27 @@ public:
 
 private:
   void addFunction(mlir::func::FuncOp function);
-  void addSlots(FunctionEntry &entry);
-  Slot makeSlot(FunctionEntry &entry, unsigned number, bool isResult) const;
+  void addSignature(FunctionEntry &entry);
+  void addConstraint(ConstraintOp constraint);
+  Slot &addSlot(mlir::RankedTensorType type, ShardingAttr annotation, const llvm::Twine &name);
+  void addValue(Slot &slot, mlir::Value value);
 
   MeshAttr mesh;
   graph::FunctionGraph graph;
   std::deque<OpEntry> ops;
+  std::deque<Slot> slots;
   std::deque<FunctionEntry> functions;
   llvm::SmallVector<FunctionEntry *> order;
   llvm::DenseMap<mlir::Operation *, OpEntry *> opOf;
   llvm::DenseMap<mlir::Operation *, FunctionEntry *> functionOf;
+  llvm::DenseMap<mlir::Value, Slot *> slotOfValue;
+  std::unique_ptr<ReshardPlanner> planner;
 };
 
 /// "state.params.layers.0.w" is "layers.0.w".
 std::string shortName(llvm::StringRef path);
 /// What an argument or result is called: by its name, or its number.
 std::string describe(mlir::func::FuncOp function, unsigned number, bool isResult);
-/// Whether an argument holds a parameter, a moment, or whatever else is kept between runs:
-/// its sharding says how it is stored, and computes nothing.
-bool isStored(mlir::func::FuncOp function, unsigned argument);
 /// Whether an op is a matrix product, or has some.
 bool isProduct(mlir::Operation *op);
 /// The one large operand of an op that makes it in another type or shape, if it is such an op.

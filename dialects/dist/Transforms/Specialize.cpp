@@ -95,12 +95,10 @@ std::optional<Stored> Specializer::storedAs(Value value) {
     auto function = cast<func::FuncOp>(argument.getOwner()->getParentOp());
     unsigned number = argument.getArgNumber();
     auto sharding = function.getArgAttrOfType<ShardingAttr>(number, attr::kSharding);
-    if (!sharding || !isStored(function, number))
-      return std::nullopt;
     auto name = function.getArgAttrOfType<StringAttr>(number, attr::kStored);
-    if (!name || name.empty())
-      name = function.getArgAttrOfType<StringAttr>(number, graph::attr::kName);
-    return Stored{Sharding::fromAttr(sharding, mesh.getMesh()), name ? shortName(name) : ""};
+    if (!sharding || !name)
+      return std::nullopt;
+    return Stored{Sharding::fromAttr(sharding, mesh.getMesh()), shortName(name)};
   }
   if (isa<func::CallOp, ConstraintOp>(value.getDefiningOp()))
     return std::nullopt;

@@ -15,7 +15,7 @@
 #ifndef MINIGPTC_DIALECTS_DIST_TRANSFORMS_SPREAD_H
 #define MINIGPTC_DIALECTS_DIST_TRANSFORMS_SPREAD_H
 
-#include "dialects/dist/Transforms/ShardingTable.h"
+#include "dialects/dist/Transforms/PartialSums.h"
 
 #include <queue>
 
@@ -28,8 +28,10 @@ OpRank rankOf(mlir::Operation *op);
 class Spread {
 public:
   Spread(ShardingTable &table, unsigned axis, ClaimClass claimClass)
-      : table(table), axis(axis), claimClass(claimClass) {}
+      : table(table), axis(axis), claimClass(claimClass), sums(table, axis) {}
 
+  /// Claims on what reads or makes the value of a slot that is cut along `dim`.
+  void claimAround(const Slot &slot, unsigned dim, const Annotation &annotation);
   /// Claims on what reads or makes a value that is cut along `dim`.
   void claimUsers(mlir::Value value, unsigned dim, const Annotation &annotation);
   void claimDefiner(mlir::Value value, unsigned dim, const Annotation &annotation);
@@ -42,11 +44,9 @@ private:
   struct Claim {
     OpRank rank;
     unsigned sequence;
-    OpEntry *entry; ///< or a slot:
-    FunctionEntry *function;
-    bool isResult;
-    unsigned number; ///< of the slot
-    unsigned where;  ///< factor or dimension
+    OpEntry *entry; ///< or
+    Slot *slot;
+    unsigned where; ///< factor or dimension
     const Annotation *annotation;
     bool alone;
     /// Comes first out of the queue.
@@ -55,24 +55,22 @@ private:
     }
   };
 
-  void claimSlot(FunctionEntry *function, bool isResult, unsigned number, unsigned dim,
-                 const Annotation &annotation);
-  void claimOpAt(mlir::Operation *op, llvm::ArrayRef<graph::DimFactors> tensor, unsigned dim,
+  void claim(Slot &slot, unsigned dim, const Annotation &annotation);
+  void claimOpAt(OpEntry &entry, llvm::ArrayRef<graph::DimFactors> tensor, unsigned dim,
                  const Annotation &annotation);
   void grant(const Claim &claim, OpEntry &entry);
   void grant(const Claim &claim, Slot &slot);
   void noteUneven(const Claim &claim, OpEntry &entry);
   bool wins(const Claim &claim, OpEntry &entry);
-  bool isPartial(mlir::Value value) const;
-  void notePartial(mlir::Value value);
-  bool carry(OpEntry &entry);
 
   ShardingTable &table;
   unsigned axis;
   ClaimClass claimClass;
+  PartialSums sums;
   unsigned numClaims = 0;
   std::priority_queue<Claim> queue;
   llvm::DenseSet<mlir::Value> scattered;          ///< partial values that some use wants cut
+  llvm::DenseSet<Slot *> passed;                  ///< pinned values through which claims went
   llvm::DenseSet<OpEntry *> reconsidered;         ///< ops that have changed their mind
   llvm::DenseSet<const Annotation *> indivisible; ///< about which there was a remark
 };

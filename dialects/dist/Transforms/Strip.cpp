@@ -22,11 +22,12 @@ struct Strip : minigptc::dist::impl::DistStripBase<Strip> {
       op->removeAttr(attr::kFactors);
       if (!isa<CollectiveOp>(op))
         op->removeAttr(attr::kOrigins);
-      if (auto function = dyn_cast<FunctionOpInterface>(op);
-          function && !op->hasAttr(graph::attr::kEntry)) {
+      auto function = dyn_cast<FunctionOpInterface>(op);
+      for (unsigned i = 0; function && i < function.getNumArguments(); ++i)
+        function.removeArgAttr(i, StringAttr::get(op->getContext(), attr::kStored));
+      if (function && !op->hasAttr(graph::attr::kEntry)) {
         for (unsigned i = 0; i < function.getNumArguments(); ++i)
-          for (StringRef name : {attr::kSharding, attr::kStored})
-            function.removeArgAttr(i, name);
+          function.removeArgAttr(i, StringAttr::get(op->getContext(), attr::kSharding));
         for (unsigned i = 0; i < function.getNumResults(); ++i)
           function.removeResultAttr(i, StringAttr::get(op->getContext(), attr::kSharding));
       }

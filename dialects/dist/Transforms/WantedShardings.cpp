@@ -1,30 +1,9 @@
-//===- WantedShardings.cpp - how an op wants its operands -----------------===//
+//===- WantedShardings.cpp - how what reads a value wants it --------------===//
 #include "dialects/dist/Transforms/WantedShardings.h"
 
 using namespace mlir;
 using namespace minigptc;
 using namespace minigptc::dist;
-
-graph::ShardingRule dist::getRule(Operation *op) {
-  auto ruled = dyn_cast<graph::ShardingRuleOp>(op);
-  return ruled ? ruled.getShardingRule() : graph::ShardingRule::replicated(op);
-}
-
-bool dist::isLinear(const graph::ShardingRule &rule, unsigned operand) {
-  return rule.linearity != graph::Linearity::none && (rule.linear.empty() || rule.linear[operand]);
-}
-
-Axes dist::getCarriedAxes(Operation *op, const graph::ShardingRule &rule, MeshAttr mesh) {
-  Axes carried;
-  std::optional<Sharding> result =
-      op->getNumResults() ? Sharding::of(op->getResult(0), mesh) : std::nullopt;
-  if (!result)
-    return carried;
-  Axes made = resultSharding(rule, 0, getFactorAxes(op, rule, mesh)).partial;
-  llvm::copy_if(result->partial, std::back_inserter(carried),
-                [&](unsigned axis) { return !llvm::is_contained(made, axis); });
-  return carried;
-}
 
 static std::optional<Sharding> fromAttr(Attribute attribute, MeshAttr mesh) {
   if (auto sharding = dyn_cast_or_null<ShardingAttr>(attribute))
@@ -32,21 +11,14 @@ static std::optional<Sharding> fromAttr(Attribute attribute, MeshAttr mesh) {
   return std::nullopt;
 }
 
-/// Of an op that is linear in each operand alone, the one that is partial; of a jointly
-/// linear one all.
-static bool carries(OpOperand &operand, const graph::ShardingRule &rule, MeshAttr mesh) {
-  if (!isLinear(rule, operand.getOperandNumber()))
-    return false;
-  if (rule.linearity == graph::Linearity::joint)
-    return true;
-  std::optional<Sharding> sharding = Sharding::of(operand.get(), mesh);
-  return sharding && !sharding->partial.empty();
-}
-
 SmallVector<std::optional<Sharding>> WantedShardings::of(Operation *op) const {
   SmallVector<std::optional<Sharding>> wanted(op->getNumOperands());
   if (isa<ReshardOp>(op))
     return wanted;
+  if (auto constraint = dyn_cast<ConstraintOp>(op)) {
+    wanted[0] = fromAttr(constraint.getSharding(), mesh);
+    return wanted;
+  }
   if (auto call = dyn_cast<func::CallOp>(op)) {
     auto callee = symbols.lookup<func::FuncOp>(call.getCallee());
     for (unsigned i = 0; callee && i < wanted.size(); ++i)
@@ -59,13 +31,8 @@ SmallVector<std::optional<Sharding>> WantedShardings::of(Operation *op) const {
       wanted[i] = fromAttr(function.getResultAttr(i, attr::kSharding), mesh);
     return wanted;
   }
-  graph::ShardingRule rule = getRule(op);
-  SmallVector<Axes> factorAxes = getFactorAxes(op, rule, mesh);
-  Axes carried = getCarriedAxes(op, rule, mesh);
-  for (unsigned i = 0; i < wanted.size(); ++i) {
-    wanted[i] = operandSharding(rule, i, factorAxes);
-    if (carries(op->getOpOperand(i), rule, mesh))
-      llvm::append_range(wanted[i]->partial, carried);
-  }
+  OpSharding cut = OpSharding::read(op, mesh);
+  for (unsigned i = 0; i < wanted.size(); ++i)
+    wanted[i] = cut.ofOperand(i);
   return wanted;
 }

@@ -1,4 +1,4 @@
-//===- WantedShardings.h - how an op wants its operands ---------*- C++ -*-===//
+//===- WantedShardings.h - how what reads a value wants it ------*- C++ -*-===//
 //
 // What is written in a module of stage `shard`, read.
 //
@@ -9,23 +9,18 @@
 #ifndef MINIGPTC_DIALECTS_DIST_TRANSFORMS_WANTEDSHARDINGS_H
 #define MINIGPTC_DIALECTS_DIST_TRANSFORMS_WANTEDSHARDINGS_H
 
-#include "dialects/dist/IR/Sharding.h"
+#include "dialects/dist/Transforms/OpSharding.h"
 #include "mlir/IR/BuiltinOps.h"
 
 namespace minigptc::dist {
-
-graph::ShardingRule getRule(mlir::Operation *op);
-/// The axes over which the results are partial because operands are.
-Axes getCarriedAxes(mlir::Operation *op, const graph::ShardingRule &rule, MeshAttr mesh);
-/// Whether an operand's partial sums may be those of the results.
-bool isLinear(const graph::ShardingRule &rule, unsigned operand);
 
 class WantedShardings {
 public:
   WantedShardings(mlir::ModuleOp module, MeshAttr mesh) : symbols(module), mesh(mesh) {}
 
   /// Of every operand: as the op's factors say, with the sums that it carries on; of a call or
-  /// return as the function says; nothing if the op takes what comes (a reshard).
+  /// return as the function says, of a constraint as it says; nothing if the op takes what comes
+  /// (a reshard).
   llvm::SmallVector<std::optional<Sharding>> of(mlir::Operation *op) const;
 
 private:

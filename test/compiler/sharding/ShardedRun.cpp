@@ -50,6 +50,7 @@ void ShardedRun::markEntry() {
           function.getArgumentTypes()[i] == function.getResultTypes()[j]) {
         argument = results[j] = "state.params." + argument;
         function.setArgAttr(i, graph::attr::kDonate, builder.getI64IntegerAttr(j));
+        function.setArgAttr(i, dist::attr::kStored, name(argument));
         break;
       }
     function.setArgAttr(i, graph::attr::kName, name(argument));

@@ -3,7 +3,7 @@
 // Every op says what it gives and why.
 dist.mesh @mesh = <["data"=2, "tensor"=2]>
 func.func @f(%x: tensor<8x4xf32> {dist.sharding = #dist.sharding<@mesh, [{"data"}, {} ]>, graph.name = "x"},
-             %w: tensor<4x6xf32> {dist.sharding = #dist.sharding<@mesh, [{"tensor"}, {} ]>, graph.name = "params.w"}) -> tensor<8x6xf32> {
+             %w: tensor<4x6xf32> {dist.sharding = #dist.sharding<@mesh, [{"tensor"}, {} ]>, dist.stored = "params.w"}) -> tensor<8x6xf32> {
   // expected-remark @below {{[{'data'}, {}] partial sum over 'tensor'; 'data': an input is cut, 'x' P('data', None); 'tensor': a product with a parameter is cut as that is stored, 'w' P('tensor', None)}}
   %0 = graph.dot_general %x, %w, batching_dims = [] x [], contracting_dims = [1] x [0] : (tensor<8x4xf32>, tensor<4x6xf32>) -> tensor<8x6xf32>
   // expected-remark @below {{[{'data'}, {}] partial sum over 'tensor'; 'data': an input is cut, 'x' P('data', None); the sum over 'tensor' is made later}}

@@ -17,9 +17,9 @@ func.func private @layer(%w: tensor<4x4xf32>, %x: tensor<2x4xf32>) -> tensor<2x4
   return %0 : tensor<2x4xf32>
 }
 func.func @step(
-    %a: tensor<4x4xf32> {dist.sharding = #dist.sharding<@mesh, [{"data"}, {} ]>, graph.donate = 0, graph.name = "params.a.w"},
-    %b: tensor<4x4xf32> {dist.sharding = #dist.sharding<@mesh, [{"data"}, {} ]>, graph.name = "params.b.w"},
-    %c: tensor<4x4xbf16> {dist.sharding = #dist.sharding<@mesh, [{}, {"data"} ]>, graph.name = "params.c.w"},
+    %a: tensor<4x4xf32> {dist.sharding = #dist.sharding<@mesh, [{"data"}, {} ]>, dist.stored = "params.a.w", graph.donate = 0},
+    %b: tensor<4x4xf32> {dist.sharding = #dist.sharding<@mesh, [{"data"}, {} ]>, dist.stored = "params.b.w"},
+    %c: tensor<4x4xbf16> {dist.sharding = #dist.sharding<@mesh, [{}, {"data"} ]>, dist.stored = "params.c.w"},
     %x: tensor<2x4xf32>) -> (tensor<4x4xf32>, tensor<2x4xf32>) {
   %0 = call @layer(%a, %x) : (tensor<4x4xf32>, tensor<2x4xf32>) -> tensor<2x4xf32>
   %1 = call @layer(%b, %0) : (tensor<4x4xf32>, tensor<2x4xf32>) -> tensor<2x4xf32>

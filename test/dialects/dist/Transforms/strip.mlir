@@ -14,6 +14,6 @@ func.func private @f(%x: tensor<2xf32> {dist.sharding = #rows}) -> (tensor<2xf32
 
 // CHECK-LABEL: func.func @entry
 // CHECK-SAME: tensor<2xf32> {dist.global_type = tensor<8xf32>, dist.sharding = #{{.*}}}
-func.func @entry(%x: tensor<2xf32> {dist.global_type = tensor<8xf32>, dist.sharding = #rows}) attributes {graph.entry} {
+func.func @entry(%x: tensor<2xf32> {dist.global_type = tensor<8xf32>, dist.sharding = #rows, dist.stored = "x"}) attributes {graph.entry} {
   return
 }
