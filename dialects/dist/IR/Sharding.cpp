@@ -73,11 +73,17 @@ std::optional<Sharding> Sharding::of(Value value, MeshAttr mesh) {
 }
 
 ShardingAttr Sharding::toAttr(MeshOp meshOp) const {
+  return toAttr(meshOp, Freedom::none(dims.size()));
+}
+
+ShardingAttr Sharding::toAttr(MeshOp meshOp, const Freedom &freedom) const {
   MeshAttr mesh = meshOp.getMesh();
   auto dimAttrs = llvm::map_to_vector(dims, [&](const Axes &axes) { return dist::toAttr(axes, mesh); });
-  auto partialAttrs = llvm::map_to_vector(partial, [&](unsigned axis) { return mesh.getNames()[axis]; });
+  auto namesOf = [&](const Axes &axes) {
+    return llvm::map_to_vector(axes, [&](unsigned axis) { return mesh.getNames()[axis]; });
+  };
   return ShardingAttr::get(mesh.getContext(), FlatSymbolRefAttr::get(meshOp.getSymNameAttr()),
-                           dimAttrs, SmallVector<bool>(dims.size(), false), {}, partialAttrs,
+                           dimAttrs, freedom.open, namesOf(freedom.replicated), namesOf(partial),
                            combine);
 }
 

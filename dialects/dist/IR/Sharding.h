@@ -20,6 +20,8 @@ namespace minigptc::dist {
 /// Numbers of a mesh's axes, major to minor.
 using Axes = llvm::SmallVector<unsigned, 2>;
 
+struct Freedom;
+
 struct Sharding {
   llvm::SmallVector<Axes, 4> dims;
   Axes partial; ///< ascending
@@ -32,7 +34,9 @@ struct Sharding {
   /// argument, constraints and reshards); nothing if it gives none.
   static std::optional<Sharding> of(mlir::Value value, MeshAttr mesh);
 
+  /// Closed: nothing may be added to it.
   ShardingAttr toAttr(MeshOp mesh) const;
+  ShardingAttr toAttr(MeshOp mesh, const Freedom &freedom) const;
   bool isReplicated() const;
   /// The dimension that an axis cuts, if any.
   std::optional<unsigned> dimOf(unsigned axis) const;

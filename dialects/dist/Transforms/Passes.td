@@ -98,7 +98,7 @@ def DistPropagate : Pass<"dist-propagate", "::mlir::ModuleOp"> {
     ```
   }];
   let options = [Option<"explain", "explain", "bool", /*default=*/"false",
-                        "a remark per op: the shardings of its results, and why">];
+                        "a remark per op, argument, result and pinned value: how it is cut, and why">];
 }
 
 def DistInsertReshards : Pass<"dist-insert-reshards", "::mlir::ModuleOp"> {

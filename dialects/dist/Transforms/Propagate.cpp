@@ -89,9 +89,9 @@ void AxisPropagation::spreadParameters() {
       std::optional<unsigned> dim = storedDim(operand);
       auto factor =
           dim ? factorAt(entry, entry.rule.operands[number], *dim, table.getMesh()) : std::nullopt;
-      if (factor)
-        spread.claim(entry, *factor, annotationOf(operand),
-                     entry.rule.factors[*factor].kind == graph::FactorKind::reduction);
+      // To cut what is contracted is asked by what makes the other operand, or is a matter of cost.
+      if (factor && entry.rule.factors[*factor].kind != graph::FactorKind::reduction)
+        spread.claim(entry, *factor, annotationOf(operand));
     }
   }
   spread.run();
@@ -170,17 +170,22 @@ void AxisPropagation::decideByStorage(OpEntry &entry) {
       if ((!isProduct && !ofParameter) ||
           !canCut(entry, factor, axis, annotation->uneven, table.getMesh()))
         continue;
-      double cost = costOfOperands(table, entry, axis, factor);
-      if (!isProduct)
-        cost += costOfResults(entry, factor);
+      double cost = costOfOperands(table, entry, axis, factor) +
+                    (isProduct ? costOfSums(table, entry, axis, factor)
+                               : costOfResults(entry, factor));
       if (cost < bestCost) {
         best = factor;
         bestCost = cost;
       }
     }
   }
-  if (best)
-    entry.cut(*best, axis, {ClaimClass::storage, annotation});
+  if (!best)
+    return;
+  entry.cut(*best, axis, {ClaimClass::storage, annotation});
+  if (entry.rule.factors[*best].kind == graph::FactorKind::reduction)
+    for (Value result : entry.op->getResults())
+      if (PartialSums sums(table, axis); sums.isPartial(result))
+        sums.note(result);
 }
 
 /// What is made of nothing is made as its one use wants it.
@@ -220,25 +225,43 @@ struct DistPropagate : dist::impl::DistPropagateBase<DistPropagate> {
     handOverAsRead(*table);
     write(*table, mesh);
     if (explain)
-      explainOps(*table);
+      explainTable(*table);
   }
 
-  /// Says of every op what it gives and why.
-  static void explainOps(ShardingTable &table) {
+  /// Says of every op what it gives and why, and so of what propagation has added to an argument,
+  /// a result or a pinned value.
+  static void explainTable(ShardingTable &table) {
     MeshAttr mesh = table.getMesh();
+    auto explainAxes = [&](InFlightDiagnostic &remark, auto decisionOf, const Axes &waiting) {
+      for (unsigned axis = 0; axis < table.getNumAxes(); ++axis) {
+        StringRef name = mesh.getNames()[axis].getValue();
+        if (llvm::is_contained(waiting, axis))
+          remark << "; the sum over '" << name << "' is made later";
+        else if (const Decision *decision = decisionOf(axis))
+          remark << "; '" << name << "': " << describe(decision->claimClass) << ", "
+                 << decision->annotation->text;
+      }
+    };
+    for (Slot &slot : table.getSlots()) {
+      auto decisionOf = [&](unsigned axis) {
+        return slot.decisions[axis] ? &*slot.decisions[axis] : nullptr;
+      };
+      if (llvm::none_of(slot.decisions, [](const auto &decision) { return bool(decision); }) &&
+          slot.sharding.partial.empty())
+        continue;
+      InFlightDiagnostic remark = emitRemark(slot.values.empty() ? slot.sources[0].getLoc()
+                                                                 : slot.values[0].getLoc());
+      remark << slot.name << ": " << toString(slot.sharding, mesh);
+      explainAxes(remark, decisionOf, slot.sharding.partial);
+    }
     for (OpEntry &entry : table.getOps()) {
       InFlightDiagnostic remark = entry.op->emitRemark();
       for (unsigned i = 0; i < entry.op->getNumResults(); ++i)
         remark << (i ? ", " : "") << toString(entry.ofResult(i), mesh);
-      for (unsigned axis = 0; axis < table.getNumAxes(); ++axis) {
-        StringRef name = mesh.getNames()[axis].getValue();
-        const Decision &decision = entry.decisions[axis];
-        if (llvm::is_contained(entry.carried, axis))
-          remark << "; the sum over '" << name << "' is made later";
-        else if (entry.factorOf[axis])
-          remark << "; '" << name << "': " << describe(decision.claimClass) << ", "
-                 << decision.annotation->text;
-      }
+      auto decisionOf = [&](unsigned axis) {
+        return entry.factorOf[axis] ? &entry.decisions[axis] : nullptr;
+      };
+      explainAxes(remark, decisionOf, entry.carried);
     }
   }
 

@@ -135,13 +135,14 @@ void ShardingTable::addConstraint(ConstraintOp constraint) {
 
 Slot &ShardingTable::addSlot(RankedTensorType type, ShardingAttr annotation, const Twine &name) {
   Slot &slot = slots.emplace_back();
+  slot.name = name.str();
   slot.type = type;
   slot.fixed = bool(annotation);
   slot.sharding = annotation ? Sharding::fromAttr(annotation, mesh)
                              : Sharding::replicated(type.getRank());
   slot.freedom =
       annotation ? Freedom::fromAttr(annotation, mesh) : Freedom::all(type.getRank());
-  slot.annotation.text = (name + " " + toSpec(slot.sharding, mesh)).str();
+  slot.annotation.text = slot.name + " " + toSpec(slot.sharding, mesh);
   slot.annotation.uneven = !slot.sharding.isEven(slot.type, mesh);
   slot.decisions.resize(getNumAxes());
   return slot;

@@ -65,6 +65,7 @@ bool canCut(const OpEntry &entry, unsigned factor, unsigned axis, bool uneven, M
 
 /// An argument or result of a function, or a pinned value.
 struct Slot {
+  std::string name; ///< for people
   mlir::RankedTensorType type;
   Sharding sharding;
   /// Which dimensions may be cut by more axes than the user says.
@@ -82,7 +83,7 @@ struct Slot {
   /// or behind (the argument, results of calls, the pinned value).
   llvm::SmallVector<mlir::Value> sources, values;
 
-  /// Whether an axis that is not one of the sharding is given by the annotation.
+  /// Whether it is the annotation that has an axis, if any.
   bool isAnnotated(unsigned axis) const { return fixed && !decisions[axis]; }
 };
 

@@ -18,6 +18,7 @@ namespace {
 /// How a value is stored, and the name of the parameter.
 struct Stored {
   Sharding sharding;
+  Freedom freedom;
   std::string name;
 };
 
@@ -90,6 +91,20 @@ void Specializer::completeEntry(func::FuncOp function) {
       function.setResultAttr(i, attr::kSharding, whole(function.getResultTypes()[i]));
 }
 
+/// A copy is open in the dimensions that are made of open ones.
+static Freedom follow(const Freedom &freedom, ArrayRef<graph::DimFactors> from,
+                      ArrayRef<graph::DimFactors> to) {
+  Freedom result{{}, freedom.replicated};
+  for (const graph::DimFactors &factors : to)
+    result.open.push_back(llvm::any_of(llvm::zip_equal(from, freedom.open), [&](auto dim) {
+      const auto &[shared, isOpen] = dim;
+      return isOpen && llvm::any_of(factors, [&](unsigned factor) {
+               return llvm::is_contained(shared, factor);
+             });
+    }));
+  return result;
+}
+
 std::optional<Stored> Specializer::storedAs(Value value) {
   if (auto argument = dyn_cast<BlockArgument>(value)) {
     auto function = cast<func::FuncOp>(argument.getOwner()->getParentOp());
@@ -98,7 +113,8 @@ std::optional<Stored> Specializer::storedAs(Value value) {
     auto name = function.getArgAttrOfType<StringAttr>(number, attr::kStored);
     if (!sharding || !name)
       return std::nullopt;
-    return Stored{Sharding::fromAttr(sharding, mesh.getMesh()), shortName(name)};
+    return Stored{Sharding::fromAttr(sharding, mesh.getMesh()),
+                  Freedom::fromAttr(sharding, mesh.getMesh()), shortName(name)};
   }
   if (isa<func::CallOp, ConstraintOp>(value.getDefiningOp()))
     return std::nullopt;
@@ -115,7 +131,8 @@ std::optional<Stored> Specializer::storedAs(Value value) {
     if (factor && canCut(entry, *factor, axis, /*uneven=*/true, mesh.getMesh()))
       entry.cut(*factor, axis, {});
   }
-  stored->sharding = resultSharding(entry.rule, 0, entry.factorAxes);
+  stored->sharding = entry.ofResult(0);
+  stored->freedom = follow(stored->freedom, entry.rule.operands[*followed], entry.rule.results[0]);
   return stored;
 }
 
@@ -125,7 +142,7 @@ Attribute Specializer::keyOf(func::CallOp call) {
   SmallVector<Attribute> key;
   for (Value operand : call.getOperands()) {
     std::optional<Stored> stored = storedAs(operand);
-    key.push_back(stored ? Attribute(stored->sharding.toAttr(mesh)) : UnitAttr::get(context));
+    key.push_back(stored ? Attribute(stored->sharding.toAttr(mesh, stored->freedom)) : UnitAttr::get(context));
   }
   auto caller = call->getParentOfType<func::FuncOp>();
   for (Value result : call.getResults()) {
@@ -152,7 +169,7 @@ void Specializer::markArguments(func::FuncOp function, ArrayRef<func::CallOp> ca
       continue;
     for (func::CallOp call : calls.drop_front())
       stored->name = commonName(stored->name, storedAs(call.getOperand(i))->name);
-    function.setArgAttr(i, attr::kSharding, stored->sharding.toAttr(mesh));
+    function.setArgAttr(i, attr::kSharding, stored->sharding.toAttr(mesh, stored->freedom));
     function.setArgAttr(i, attr::kStored, StringAttr::get(module.getContext(), stored->name));
   }
 }

@@ -36,12 +36,12 @@ OpRank dist::rankOf(Operation *op) {
 // Claims
 //===----------------------------------------------------------------------===//
 
-void Spread::claim(OpEntry &entry, unsigned factor, const Annotation &annotation, bool alone) {
-  queue.push({rankOf(entry.op), numClaims++, &entry, nullptr, factor, &annotation, alone});
+void Spread::claim(OpEntry &entry, unsigned factor, const Annotation &annotation) {
+  queue.push({rankOf(entry.op), numClaims++, &entry, nullptr, factor, &annotation});
 }
 
 void Spread::claim(Slot &slot, unsigned dim, const Annotation &annotation) {
-  queue.push({OpRank::elementwise, numClaims++, nullptr, &slot, dim, &annotation, false});
+  queue.push({OpRank::elementwise, numClaims++, nullptr, &slot, dim, &annotation});
 }
 
 void Spread::claimOpAt(OpEntry &entry, ArrayRef<DimFactors> tensor, unsigned dim,
@@ -163,7 +163,7 @@ void Spread::grant(const Claim &claim, OpEntry &entry) {
   }
   // How state is stored goes back to gradients, not to what gradients are made of.
   bool simple = rankOf(entry.op) <= OpRank::movement;
-  if (claim.alone || (claimClass == ClaimClass::state && !simple))
+  if (claimClass == ClaimClass::state && !simple)
     return;
   for (auto [number, tensor] : llvm::enumerate(rule.operands))
     for (auto [dim, factors] : llvm::enumerate(tensor))

@@ -35,8 +35,7 @@ public:
   /// Claims on what reads or makes a value that is cut along `dim`.
   void claimUsers(mlir::Value value, unsigned dim, const Annotation &annotation);
   void claimDefiner(mlir::Value value, unsigned dim, const Annotation &annotation);
-  /// A claim on an op; `alone`: it makes no claims on what makes its operands.
-  void claim(OpEntry &entry, unsigned factor, const Annotation &annotation, bool alone = false);
+  void claim(OpEntry &entry, unsigned factor, const Annotation &annotation);
   /// Grants claims until none is left.
   void run();
 
@@ -48,7 +47,6 @@ private:
     Slot *slot;
     unsigned where; ///< factor or dimension
     const Annotation *annotation;
-    bool alone;
     /// Comes first out of the queue.
     bool operator<(const Claim &other) const {
       return std::pair(rank, sequence) > std::pair(other.rank, other.sequence);

@@ -50,6 +50,20 @@ dist::Sharding test::randomSharding(std::mt19937_64 &random, RankedTensorType ty
   return sharding;
 }
 
+/// Some dimensions open, and some axes that are not to be added to them.
+static dist::ShardingAttr annotation(std::mt19937_64 &random, const dist::Sharding &sharding,
+                                     dist::MeshOp mesh) {
+  auto freedom = dist::Freedom::none(sharding.dims.size());
+  if (chance(random, 0.7))
+    return sharding.toAttr(mesh, freedom);
+  for (bool &open : freedom.open)
+    open = chance(random, 0.6);
+  for (unsigned axis = 0; axis < mesh.getMesh().getNames().size(); ++axis)
+    if (!sharding.uses(axis) && chance(random, 0.2))
+      freedom.replicated.push_back(axis);
+  return sharding.toAttr(mesh, freedom);
+}
+
 static void addConstraints(std::mt19937_64 &random, func::FuncOp function, dist::MeshOp mesh,
                            const AnnotationOptions &options) {
   SmallVector<Operation *> ops;
@@ -65,7 +79,7 @@ static void addConstraints(std::mt19937_64 &random, func::FuncOp function, dist:
     auto sharding =
         randomSharding(random, cast<RankedTensorType>(value.getType()), mesh.getMesh(), options);
     auto constraint =
-        dist::ConstraintOp::create(builder, op->getLoc(), value, sharding.toAttr(mesh));
+        dist::ConstraintOp::create(builder, op->getLoc(), value, annotation(random, sharding, mesh));
     value.replaceAllUsesExcept(constraint, constraint);
   }
 }
@@ -80,7 +94,8 @@ void test::annotate(ModuleOp module, uint64_t seed, const AnnotationOptions &opt
     auto type = cast<RankedTensorType>(argument.getType());
     if (chance(random, 0.8))
       function.setArgAttr(argument.getArgNumber(), dist::attr::kSharding,
-                          randomSharding(random, type, mesh.getMesh(), options).toAttr(mesh));
+                          annotation(random,
+                                     randomSharding(random, type, mesh.getMesh(), options), mesh));
   }
   if (chance(random, 0.3))
     addSummedChain(module, random);

@@ -81,3 +81,13 @@ func.func @nothing_to_sum(%x: tensor<f32> {dist.sharding = #dist.sharding<@mesh,
   %1 = dist.reshard %0 to <@mesh, []> : tensor<f32>
   return %1 : tensor<f32>
 }
+
+// -----
+
+// Axes for more factors than the op has.
+dist.mesh @mesh = <["data"=2]>
+func.func @factors(%x: tensor<4xf32> {dist.sharding = #dist.sharding<@mesh, [{"data"} ]>}) -> (tensor<4xf32> {dist.sharding = #dist.sharding<@mesh, [{"data"} ]>}) {
+  // expected-error @below {{has 1 factors, but dist.factors = [["data"], []] is for 2}}
+  %0 = graph.negate %x {dist.factors = [["data"], []], dist.shardings = [#dist.sharding<@mesh, [{"data"} ]>]} : tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
