@@ -242,7 +242,7 @@ bool dist::isCopyOfStored(Value value, MeshAttr mesh) {
   }
   auto argument = cast<BlockArgument>(value);
   auto function = dyn_cast<func::FuncOp>(argument.getOwner()->getParentOp());
-  return function && isStored(function, argument.getArgNumber());
+  return function && function.getArgAttr(argument.getArgNumber(), attr::kStored);
 }
 
 bool dist::isGatheredAnew(Value value, const Sharding &from, const Sharding &to, MeshAttr mesh) {
