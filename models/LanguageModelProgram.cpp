@@ -272,6 +272,8 @@ Program minigptc::buildProgram(const RunConfig &config, const ProgramOptions &op
   Program program = trace(builder.entries(options));
   if (config.training.memoryBudget)
     program.setMemoryBudget(*config.training.memoryBudget);
+  if (config.sharding.bucketBytes)
+    program.setBucketBytes(*config.sharding.bucketBytes);
   program.setMetadata(metadataOf(config, *model, program, options).toJson());
   return program;
 }

@@ -306,6 +306,13 @@ void Program::setMemoryBudget(int64_t bytes) {
                   mlir::Builder(&impl_->context).getI64IntegerAttr(bytes));
 }
 
+void Program::setBucketBytes(int64_t bytes) {
+  if (impl_)
+    (*impl_->module)
+        ->setAttr(dist::attr::kBucketBytes,
+                  mlir::Builder(&impl_->context).getI64IntegerAttr(bytes));
+}
+
 double Program::traceSeconds() const { return impl_ ? impl_->traceSeconds : 0; }
 
 double Program::matmulFlops(std::string_view function) const {

@@ -37,6 +37,7 @@ struct ShardingConfig {
   std::string mode;
   std::vector<int64_t> meshShape;
   std::vector<std::string> meshAxisNames;
+  std::optional<int64_t> bucketBytes; ///< of the operands of one collective, at most
 };
 
 struct OptimizerConfig {
@@ -129,6 +130,7 @@ template <typename Config, typename Visitor> void visitConfig(Config &config, Vi
   visit("sharding", "mode", h.mode);
   visit("sharding", "mesh_shape", h.meshShape);
   visit("sharding", "mesh_axis_names", h.meshAxisNames);
+  visit("sharding", "bucket_bytes", h.bucketBytes);
   auto &o = config.optimizer;
   visit("optimizer", "type", o.type);
   visit("optimizer", "lr", o.lr);

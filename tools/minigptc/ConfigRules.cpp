@@ -36,6 +36,7 @@ static std::map<std::string, ConfigRule> makeRules() {
       {"model.variant", words({"full", "simple"})},
       {"model.annotations", words({"default", "reference"})},
       {"sharding.mesh_shape", range(1)},
+      {"sharding.bucket_bytes", range(1)},
       {"optimizer.type", words({"adamw", "adam", "sgd"})},
       {"optimizer.lr", range(0, 1e30)},
       {"optimizer.betas", belowOne()},

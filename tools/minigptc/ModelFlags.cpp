@@ -29,13 +29,20 @@ void ModelFlags::addTo(CLI::App &app) {
          "--mode", mode,
          "How the Transformer LM lies on the devices: dp, fsdp, tp, fsdp_tp, fsdp_full, tp_sp")
       ->type_name("MODE");
+  app.add_option("--bucket-bytes", bucketBytes,
+                 "Bytes that go into one collective at most, if it is several's (default: no limit)")
+      ->type_name("N");
 }
 
 Status ModelFlags::applyDevices(ConfigBuilder &builder) const {
   if (devices && *devices < 1)
     return Status(StatusCode::invalidArgument,
                   "--devices must be at least 1, not " + std::to_string(*devices));
-  return builder.applyDevices(devices.value_or(0), mesh, mode);
+  MINIGPTC_RETURN_IF_ERROR(builder.applyDevices(devices.value_or(0), mesh, mode));
+  if (bucketBytes.empty())
+    return Status::success();
+  return builder.applySetting("sharding.bucket_bytes=" + bucketBytes,
+                              "--bucket-bytes " + bucketBytes);
 }
 
 runtime::StatusOr<RunConfig> ModelFlags::onDevices(const RunConfig &config) const {

@@ -24,14 +24,16 @@ struct ModelFlags {
   std::string preset, configFile, model;
   std::vector<std::string> settings;
   std::optional<int64_t> devices;
-  std::string mesh, mode;
+  std::string mesh, mode, bucketBytes;
 
   /// Adds the flags to a subcommand.
   void addTo(CLI::App &app);
   /// Whether any flag names a configuration.
   bool chosen() const { return !preset.empty() || !configFile.empty() || !model.empty(); }
-  /// Whether --devices, --mesh or --mode is given.
-  bool choosesDevices() const { return devices || !mesh.empty() || !mode.empty(); }
+  /// Whether --devices, --mesh, --mode or --bucket-bytes is given.
+  bool choosesDevices() const {
+    return devices || !mesh.empty() || !mode.empty() || !bucketBytes.empty();
+  }
   /// A run's configuration, on the devices that the flags choose.
   runtime::StatusOr<runtime::RunConfig> onDevices(const runtime::RunConfig &config) const;
   /// The resolved configuration: --set over --config over --preset over defaults.

@@ -33,6 +33,8 @@ inline constexpr llvm::StringLiteral kOrigins = "dist.origins";
 /// Collective: how many equal ones of the same operands stand before it in its block. It is
 /// repeated so that its result need not be kept; the number keeps them apart.
 inline constexpr llvm::StringLiteral kAgain = "dist.again";
+/// Module: an i64, the bytes of a bucket's operands at most.
+inline constexpr llvm::StringLiteral kBucketBytes = "dist.bucket_bytes";
 /// Argument or result of an entry, from stage `spmd` on: a TypeAttr, the whole tensor's type.
 inline constexpr llvm::StringLiteral kGlobalType = "dist.global_type";
 } // namespace attr

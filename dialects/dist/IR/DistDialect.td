@@ -22,6 +22,8 @@ def Dist_Dialect : Dialect {
     | `dist.shardings` | an op | the shardings of its results |
     | `dist.factors` | an op | per factor of its rule, the axes that cut it |
     | `dist.origins` | an op with `dist.factors`, a reshard, a collective | whence that came |
+    | `dist.again` | collective | how many equal ones of the same operands stand before it |
+    | `dist.bucket_bytes` | module | the bytes of a bucket's operands, at most |
     | `dist.global_type` | from stage `spmd` on, argument or result of an entry | the whole tensor's type |
 
     In stages `trace` to `step` they are annotations, of arguments and results of entry

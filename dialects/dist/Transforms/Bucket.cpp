@@ -357,9 +357,12 @@ struct Bucket : minigptc::dist::impl::DistBucketBase<Bucket> {
     if (!findMesh(getOperation()))
       return;
     Communication communication(getOperation());
+    int64_t bytes = bucketBytes;
+    if (auto own = getOperation()->getAttrOfType<IntegerAttr>(attr::kBucketBytes); own && !bytes)
+      bytes = own.getInt();
     for (auto function : getOperation().getOps<func::FuncOp>())
       for (Block &block : function.getBody())
-        Bucketing(block, communication, BucketLimit(bucketBytes, communication.isLayer(function)))
+        Bucketing(block, communication, BucketLimit(bytes, communication.isLayer(function)))
             .run();
   }
 };

@@ -198,7 +198,8 @@ def DistBucket : Pass<"dist-bucket", "::mlir::ModuleOp"> {
     ```
   }];
   let options = [Option<"bucketBytes", "bucket-bytes", "int64_t", /*default=*/"0",
-                        "bytes of a bucket's operands, unless one alone has more; 0: no limit">];
+                        "bytes of a bucket's operands, unless one alone has more; 0: what the module's "
+                        "`dist.bucket_bytes` says, else no limit">];
   let dependentDialects = ["::minigptc::dist::DistDialect"];
 }
 

@@ -170,8 +170,9 @@ std::vector<Shape2> shapes() {
           {8, {{{1}, {4}}, {{4}, {2}}, {{2}, {2}}}}};
 }
 
-/// All cases of a mesh, one after the other, with delays before each call.
-std::vector<CollectiveProblem> problemsOf(const DeviceGroup &group) {
+/// All kinds, types and ways of combining in a group, for each size.
+std::vector<CollectiveProblem> problemsOf(const DeviceGroup &group,
+                                          std::initializer_list<int64_t> sizes) {
   constexpr DType types[] = {DType::f64, DType::f32, DType::bf16, DType::f16, DType::i64,
                              DType::i32, DType::i8,  DType::i1,   DType::u64, DType::u32};
   std::vector<CollectiveProblem> problems;
@@ -179,7 +180,7 @@ std::vector<CollectiveProblem> problemsOf(const DeviceGroup &group) {
                     CollectiveKind::allReduce, CollectiveKind::allToAll, CollectiveKind::permute})
     for (DType dtype : types)
       for (ReduceKind combine : combinesOf(kind, dtype))
-        for (int64_t size : {0, 1, 7, 1500}) {
+        for (int64_t size : sizes) {
           CollectiveProblem p{kind, combine, group, operandsOf(kind, dtype, size), {}};
           for (int64_t r = 0; kind == CollectiveKind::permute && r < group.size(); ++r)
             p.sources.push_back(r == 0 ? -1 : r - 1);
@@ -202,34 +203,60 @@ TEST_CASE("cts: groups of a mesh") {
   CHECK(swapped.memberOf(4, 5) == 5);
 }
 
+/// Runs cases of a mesh, one after the other, with delays before some calls.
+static void checkProblems(InProcessWorld &world, const std::vector<CollectiveProblem> &problems) {
+  std::vector<int64_t> wrong(size_t(world.devices()), -1);
+  Status status = onDevices(world, [&](Communicator &end) {
+    std::minstd_rand random(unsigned(end.device() + 1));
+    for (size_t k = 0; k < problems.size(); ++k) {
+      const CollectiveProblem &p = problems[k];
+      int64_t rank = p.group.rankOf(end.device());
+      Call call(p, rank);
+      if (random() % 8 == 0)
+        std::this_thread::sleep_for(std::chrono::microseconds(random() % 300));
+      MINIGPTC_RETURN_IF_ERROR(end.run(p, call.inputPointers, call.outputPointers, {&p}));
+      if (!call.isRight(p, rank) && wrong[size_t(end.device())] < 0)
+        wrong[size_t(end.device())] = int64_t(k);
+    }
+    return Status();
+  });
+  INFO(status.message());
+  REQUIRE(status.ok());
+  for (int64_t d = 0; d < world.devices(); ++d) {
+    INFO("device " << d << " of " << world.devices());
+    if (int64_t k = wrong[size_t(d)]; k >= 0)
+      FAIL(problems[size_t(k)].describe());
+  }
+}
+
 TEST_CASE("cts: collectives of all kinds, types, sizes and groups") {
   for (const Shape2 &shape : shapes()) {
     InProcessWorld world(shape.devices, {});
-    for (const DeviceGroup &group : shape.groups) {
-      std::vector<CollectiveProblem> problems = problemsOf(group);
-      std::vector<int64_t> wrong(size_t(shape.devices), -1);
-      Status status = onDevices(world, [&](Communicator &end) {
-        std::minstd_rand random(unsigned(end.device() + 1));
-        for (size_t k = 0; k < problems.size(); ++k) {
-          const CollectiveProblem &p = problems[k];
-          int64_t rank = p.group.rankOf(end.device());
-          Call call(p, rank);
-          if (random() % 8 == 0)
-            std::this_thread::sleep_for(std::chrono::microseconds(random() % 300));
-          MINIGPTC_RETURN_IF_ERROR(end.run(p, call.inputPointers, call.outputPointers, {&p}));
-          if (!call.isRight(p, rank) && wrong[size_t(end.device())] < 0)
-            wrong[size_t(end.device())] = int64_t(k);
-        }
-        return Status();
-      });
-      INFO(status.message());
-      REQUIRE(status.ok());
-      for (int64_t d = 0; d < shape.devices; ++d) {
-        INFO("device " << d << " of " << shape.devices);
-        if (int64_t k = wrong[size_t(d)]; k >= 0)
-          FAIL(problems[size_t(k)].describe());
-      }
-    }
+    for (const DeviceGroup &group : shape.groups)
+      checkProblems(world, problemsOf(group, {0, 1, 7, 1500}));
+  }
+}
+
+TEST_CASE("cts: large collectives of all kinds and types") {
+  InProcessWorld world(4, {});
+  checkProblems(world, problemsOf({{2}, {2}}, {12'289}));
+}
+
+TEST_CASE("cts: narrow elements are combined in f32 and rounded once") {
+  InProcessWorld world(3, {});
+  for (auto [dtype, large] : {std::pair(DType::bf16, 256.0), std::pair(DType::f16, 2048.0)}) {
+    CollectiveProblem p{
+        CollectiveKind::allReduce, ReduceKind::sum, {{1}, {3}}, {{dtype, 1, 1, 1, false}}, {}};
+    std::vector<std::vector<std::byte>> values; // large + 1 is large, if it is rounded
+    for (double value : {large, 1.0, 1.0})
+      values.push_back(bytesOf(dtype, {value}));
+    Status status = onDevices(world, [&, dtype = dtype](Communicator &end) {
+      std::vector<void *> buffer{values[size_t(end.device())].data()};
+      return end.run(p, buffer, buffer, {&p});
+    });
+    REQUIRE(status.ok());
+    for (const auto &value : values)
+      CHECK(value == bytesOf(dtype, {large + 2}));
   }
 }
 

@@ -93,6 +93,9 @@ public:
   /// Compiling finds the cheapest recomputation in gradients with which it does, and
   /// throws CompileError if there is none.
   void setMemoryBudget(int64_t bytes);
+  /// Bytes of the operands of one collective that several become, at most; without it there
+  /// is no such limit.
+  void setBucketBytes(int64_t bytes);
   /// Time that tracing took.
   double traceSeconds() const;
   /// Floating-point operations of the matrix products of one call of a function: a
