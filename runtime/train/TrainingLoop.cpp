@@ -194,6 +194,7 @@ Status TrainingLoop::afterStep(const Batch &batch, const StepOutcome &outcome) {
     return stopNonFinite(batch, outcome);
   result_.skipped += !outcome.finite;
   result_.finalLoss = outcome.loss;
+  ++result_.made;
   ++done_;
   nextSample_ += step_.batchSize();
   return Status::success();

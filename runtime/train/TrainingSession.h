@@ -49,7 +49,7 @@ struct TrainingOptions {
   /// Entries that share functions are fused together, so that a program with one entry more
   /// is another one, by rounding.
   std::function<StatusOr<std::unique_ptr<TrainingProgram>>()> gradientProgram;
-  double peakFlops = 0;    ///< of the device; positive: metrics have `mfu`
+  double peakFlops = 0; ///< of the device; positive: metrics have `mfu`
 
   /// Text of `config.yaml`; empty: the configuration as JSON, which is YAML too.
   std::string configYaml;
@@ -71,6 +71,7 @@ struct TrainingOptions {
 
 struct TrainingResult {
   int64_t steps = 0; ///< updates done, those of earlier sessions included
+  int64_t made = 0;  ///< steps of this session, skipped ones included
   /// Of the last batch, before its update; NaN if no step was made.
   double finalLoss = std::numeric_limits<double>::quiet_NaN();
   int64_t skipped = 0;        ///< updates that were rejected (on_nonfinite: skip)

@@ -129,7 +129,10 @@ minigptc::runTraining(runtime::TrainingSession &training, runtime::Session &sess
 
 void minigptc::printResult(const runtime::TrainingResult &result, const std::string &outDir) {
   long long steps = (long long)result.steps;
-  if (std::isnan(result.finalLoss)) // No step was made: there is no loss to tell.
+  if (result.made > 0 && !std::isfinite(result.finalLoss))
+    std::printf("steps %lld, last loss not finite, updates skipped: %lld, run in %s\n", steps,
+                (long long)result.skipped, outDir.c_str());
+  else if (result.made == 0)
     std::printf("steps %lld, none of them now, run in %s\n", steps, outDir.c_str());
   else
     std::printf("steps %lld, final loss %.6g, %.4g tokens/s, run in %s\n", steps, result.finalLoss,
