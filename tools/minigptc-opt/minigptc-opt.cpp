@@ -2,12 +2,14 @@
 //
 // The tool of the lit tests: runs passes and pipelines on textual IR. With
 // `--run`, the functions of the resulting module are called in the interpreter
-// and their results printed instead of the module (see RunFunctions.h).
+// and their results printed instead of the module (see RunFunctions.h); with
+// `--emit-ptx`, the CUDA code of its kernels is printed (see PrintPtx.h).
 //
 //===----------------------------------------------------------------------===//
 #include "compiler/interpreter/RunFunctions.h"
 #include "compiler/pipelines/Nesting.h"
 #include "compiler/pipelines/Pipelines.h"
+#include "compiler/target/cuda/PrintPtx.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Support/FileUtilities.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
@@ -20,6 +22,10 @@ static llvm::cl::opt<bool> runFunctions(
     "run",
     llvm::cl::desc("After all passes, call @main or all functions @test_… in the interpreter and "
                    "print their results instead of the module"));
+
+static llvm::cl::opt<bool>
+    emitPtx("emit-ptx", llvm::cl::desc("After all passes, print the CUDA code of the functions "
+                                       "marked exec.kernel instead of the module"));
 
 /// The tool proper, once the command line is known.
 static llvm::LogicalResult runTool(const std::string &input, const std::string &output,
@@ -37,18 +43,20 @@ static llvm::LogicalResult runTool(const std::string &input, const std::string &
                  << minigptc::kMaxNesting << " deep\n";
     return llvm::failure();
   }
-  if (runFunctions) {
+  if (runFunctions || emitPtx) {
     auto passesOfCommandLine = config;
     config.setPassPipelineSetupFn([passesOfCommandLine, &out](mlir::PassManager &passManager) {
       if (failed(passesOfCommandLine.setupPassPipeline(passManager)))
         return llvm::failure();
-      passManager.addPass(minigptc::interpreter::createRunFunctionsPass(out->os()));
+      passManager.addPass(emitPtx
+                              ? minigptc::cuda::createPrintPtxPass(out->os())
+                              : minigptc::interpreter::createRunFunctionsPass(out->os()));
       return llvm::success();
     });
   }
   llvm::raw_null_ostream nowhere;
   llvm::raw_ostream &modules = out->os();
-  llvm::raw_ostream &moduleOutput = runFunctions ? nowhere : modules;
+  llvm::raw_ostream &moduleOutput = runFunctions || emitPtx ? nowhere : modules;
   if (failed(mlir::MlirOptMain(moduleOutput, std::move(buffer), registry, config)))
     return llvm::failure();
   out->keep();

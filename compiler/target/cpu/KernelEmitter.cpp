@@ -1,5 +1,6 @@
 //===- KernelEmitter.cpp --------------------------------------------------===//
 #include "compiler/target/cpu/KernelEmitter.h"
+#include "compiler/target/common/NestAnalysis.h"
 #include "compiler/target/cpu/ElementEmitter.h"
 #include "compiler/target/cpu/KernelPlan.h"
 #include "compiler/target/cpu/RowEmitter.h"
@@ -13,42 +14,10 @@ using namespace minigptc;
 using namespace minigptc::cpu;
 using namespace minigptc::graph::kernel;
 
-static bool isSupported(Type type) {
-  auto tensor = dyn_cast<RankedTensorType>(type);
-  return tensor && !tensor.getElementType().isF16();
-}
-
-/// Such an op reads the kernel's arguments and returns all its results.
-static LogicalResult verifyWholeKernel(func::FuncOp kernel, Operation &op) {
-  Block &body = kernel.getBody().front();
-  auto isArgument = [](Value operand) { return isa<BlockArgument>(operand); };
-  if (&op != &body.front() || op.getNextNode() != body.getTerminator() ||
-      !llvm::all_of(op.getOperands(), isArgument) ||
-      !llvm::equal(op.getResults(), body.getTerminator()->getOperands()))
-    return op.emitError("this op must be alone in its kernel, and its results the kernel's");
-  return success();
-}
-
 LogicalResult minigptc::cpu::verifyKernel(func::FuncOp kernel) {
-  if (!kernel.getBody().hasOneBlock())
-    return kernel.emitError("a kernel must have one block");
-  for (Operation &op : kernel.getBody().front()) {
-    for (Type type : op.getResultTypes())
-      if (!isSupported(type))
-        return op.emitError() << "no CPU code for " << type
-                              << ": f16 does not compile for target 'cpu'; use bf16 or f32";
-    if (isa<graph::WholeKernelOp>(op)) {
-      if (failed(verifyWholeKernel(kernel, op)))
-        return failure();
-    } else if (!isa<func::ReturnOp>(op) && !isa<graph::KernelOp>(op))
-      return op.emitError(
-          "this op has no kernel: it must be decomposed before the stage 'schedule'");
-  }
-  for (Type type : kernel.getArgumentTypes())
-    if (!isSupported(type))
-      return kernel.emitError() << "no CPU code for " << type
-                                << ": f16 does not compile for target 'cpu'; use bf16 or f32";
-  return success();
+  return target::verifyKernel(kernel, "CPU", "cpu", [](Operation *op) {
+    return isa<graph::WholeKernelOp>(op);
+  });
 }
 
 namespace {

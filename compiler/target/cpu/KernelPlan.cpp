@@ -1,7 +1,7 @@
 //===- KernelPlan.cpp -----------------------------------------------------===//
 #include "compiler/target/cpu/KernelPlan.h"
+#include "compiler/target/common/NestAnalysis.h"
 #include "compiler/target/cpu/TransposedTiles.h"
-#include "mlir/IR/Matchers.h"
 
 using namespace mlir;
 using namespace minigptc;
@@ -18,29 +18,6 @@ static ArrayRef<int64_t> shapeOf(Value value) {
 }
 
 static int64_t ceilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
-
-/// True if every value is a scalar or has the outputs' shape, element by
-/// element: then the nest may run over row-major positions.
-static bool isFlat(func::FuncOp kernel, ArrayRef<int64_t> shape) {
-  auto fits = [&](Value value) { return shapeOf(value).empty() || shapeOf(value) == shape; };
-  for (Operation &op : kernel.getBody().front().without_terminator()) {
-    DenseElementsAttr constant;
-    if (matchPattern(&op, m_Constant(&constant))) {
-      if (!constant.isSplat() || !fits(op.getResult(0)))
-        return false;
-      continue;
-    }
-    auto fusible = dyn_cast<graph::FusibleOp>(op);
-    if (!fusible || !llvm::all_of(op.getOperands(), fits) || !llvm::all_of(op.getResults(), fits))
-      return false;
-    bool scalarsOnly = op.getNumOperands() > 0 &&
-                       llvm::all_of(op.getOperands(), [](Value v) { return shapeOf(v).empty(); });
-    if (fusible.getFusionKind() != graph::FusionKind::elementwise && !scalarsOnly)
-      return false;
-  }
-  return llvm::all_of(kernel.getBody().front().getTerminator()->getOperands(),
-                      [&](Value value) { return shapeOf(value) == shape; });
-}
 
 namespace {
 /// What the kernel's reductions cost one element of a nest.
@@ -122,7 +99,7 @@ static bool addsInPlace(graph::ScatterKernelOp op) {
 }
 
 static void planMap(NestPlan &nest, func::FuncOp kernel, ArrayRef<int64_t> shape) {
-  bool flat = nest.flat = isFlat(kernel, shape) && !shape.empty();
+  bool flat = nest.flat = target::isFlat(kernel, shape) && !shape.empty();
   int64_t elements = ShapedType::getNumElements(shape);
   if (flat)
     nest.shape = {elements};
@@ -141,9 +118,11 @@ static void planMap(NestPlan &nest, func::FuncOp kernel, ArrayRef<int64_t> shape
 
 /// A nest that reads transposed operands walks tiles.
 static void planTiles(NestPlan &nest, func::FuncOp kernel) {
-  if (nest.scatter || nest.block)
+  if (nest.scatter || nest.block || nest.flat || nest.inner < 0)
     return;
-  findTurnedValues(nest, kernel);
+  auto turned = target::findTurnedValues(kernel, nest.outputs, nest.shape, nest.inner);
+  nest.turned = turned.dim;
+  nest.turnedValues = turned.values;
   if (nest.turned < 0)
     return;
   nest.chunk = std::min(kTile, nest.shape[nest.inner]);

@@ -1,8 +1,8 @@
 //===- Kernels.cpp --------------------------------------------------------===//
 #include "compiler/target/cpu/Kernels.h"
+#include "compiler/target/common/KernelText.h"
 #include "compiler/target/cpu/KernelEmitter.h"
 #include "compiler/target/cpu/MachineCode.h"
-#include "dialects/exec/IR/Exec.h"
 
 #include <chrono>
 
@@ -19,15 +19,6 @@ struct KernelCompiler::Job {
   bool done = false;
 };
 
-/// The kernel without source locations: equal kernels of different places in a
-/// model are one entry of the cache.
-static std::string printKernel(func::FuncOp kernel) {
-  std::string text;
-  llvm::raw_string_ostream stream(text);
-  kernel->print(stream, OpPrintingFlags().enableDebugInfo(false).useLocalScope().assumeVerified());
-  return text;
-}
-
 /// Kernels with loops of their own are few ops and much code.
 static size_t weigh(func::FuncOp kernel, size_t textSize) {
   bool isWhole =
@@ -35,21 +26,9 @@ static size_t weigh(func::FuncOp kernel, size_t textSize) {
   return textSize + (isWhole ? size_t(1) << 20 : 0);
 }
 
-/// The kernels that functions call or blocks launch, in the order of the first use.
+/// The module's kernels, each one that there is code for.
 static FailureOr<llvm::SetVector<func::FuncOp>> findKernels(ModuleOp module) {
-  SymbolTable symbols(module);
-  llvm::SetVector<func::FuncOp> kernels;
-  auto add = [&](StringAttr name) {
-    auto kernel = symbols.lookup<func::FuncOp>(name);
-    if (kernel && kernel->hasAttr(graph::attr::kKernel))
-      kernels.insert(kernel);
-  };
-  module.walk([&](Operation *op) {
-    if (auto call = dyn_cast<func::CallOp>(op))
-      add(call.getCalleeAttr().getAttr());
-    else if (auto launch = dyn_cast<exec::LaunchOp>(op))
-      add(launch.getKernelAttr().getAttr());
-  });
+  llvm::SetVector<func::FuncOp> kernels = target::findKernels(module);
   for (func::FuncOp kernel : kernels)
     if (failed(verifyKernel(kernel)))
       return failure();
@@ -83,7 +62,7 @@ LogicalResult KernelCompiler::start(ModuleOp module) {
   for (func::FuncOp kernel : *kernels) {
     Job &job = *jobs.emplace_back(std::make_unique<Job>());
     jobOf[kernel] = &job;
-    job.text = printKernel(kernel);
+    job.text = target::printKernel(kernel);
     job.key = ObjectCache::keyOf(job.text, isa);
     if (auto object = cache.lookup(job.key)) {
       job.object = std::move(*object);

@@ -6,35 +6,7 @@ using namespace mlir;
 using namespace minigptc;
 using namespace minigptc::cpu;
 using namespace minigptc::graph::kernel;
-
-namespace {
-/// The shape of a reduction's operand, and its indices.
-struct Reduced {
-  explicit Reduced(graph::ReductionKernelOp op)
-      : operand(op->getOperand(0)), shape(getShape(operand)), dims(op.getReducedDims()) {}
-
-  SmallVector<int64_t> sizes() const {
-    return llvm::map_to_vector(dims, [&](int64_t dim) { return shape[dim]; });
-  }
-  bool reducesLast() const { return !dims.empty() && dims.back() == int64_t(shape.size()) - 1; }
-
-  /// Operand indices from the result's and those along the reduced dimensions.
-  SmallVector<Value> indices(ValueRange result, ValueRange reduced) const {
-    SmallVector<Value> merged(shape.size());
-    for (auto [dim, index] : llvm::zip_equal(dims, reduced))
-      merged[dim] = index;
-    size_t next = 0;
-    for (Value &index : merged)
-      if (!index)
-        index = result[next++];
-    return merged;
-  }
-
-  Value operand;
-  ArrayRef<int64_t> shape;
-  SmallVector<int64_t> dims;
-};
-} // namespace
+using minigptc::target::Reduced;
 
 Value ElementEmitter::reduction(graph::ReductionKernelOp op, ValueRange indices) {
   Reduced reduced(op);
@@ -43,15 +15,6 @@ Value ElementEmitter::reduction(graph::ReductionKernelOp op, ValueRange indices)
   if (scf::ForOp loop = columnLoopOf(op, indices))
     return columnReduction(op, indices, loop);
   return sequentialReduction(op, indices);
-}
-
-Value ElementEmitter::sequentialReduction(graph::ReductionKernelOp op, ValueRange indices) {
-  Reduced reduced(op);
-  return emitFold(scalars(), reduced.sizes(), op.emitNeutral(builder),
-                  [&](ValueRange at, Value accumulated) {
-                    Value next = element(reduced.operand, reduced.indices(indices, at));
-                    return op.emitCombine(builder, accumulated, next);
-                  });
 }
 
 /// A loop along the last dimension, inside loops over the other reduced ones.

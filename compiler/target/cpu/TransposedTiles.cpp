@@ -3,70 +3,24 @@
 #include "compiler/target/cpu/VectorCode.h"
 #include "compiler/target/cpu/VectorLoops.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
-#include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
 using namespace minigptc;
 using namespace minigptc::cpu;
 using namespace minigptc::graph::kernel;
 
-/// Shorter rows or columns than this are read as they lie: cache lines serve several.
-static constexpr int64_t kLeastTurned = 8;
-
-/// The result's dimension in which the operand's elements lie beside each other; -1: it has
-/// one element.
-static int64_t getDenseDim(Value operand, ArrayRef<int64_t> permutation) {
-  ArrayRef<int64_t> shape = getShape(operand);
-  for (int64_t source = int64_t(shape.size()) - 1; source >= 0; --source)
-    if (shape[source] != 1)
-      return llvm::find(permutation, source) - permutation.begin();
-  return -1;
-}
-
-void minigptc::cpu::findTurnedValues(NestPlan &nest, func::FuncOp kernel) {
-  Operation *terminator = kernel.getBody().front().getTerminator();
-  bool reduces = llvm::any_of(kernel.getBody().front(),
-                              [](Operation &op) { return isa<graph::ReductionKernelOp>(op); });
-  if (nest.flat || nest.inner < 0 || nest.shape[nest.inner] < kLeastTurned || reduces)
-    return;
-  llvm::SetVector<Value> sameIndex; // as the outputs
-  for (unsigned number : nest.outputs)
-    sameIndex.insert(terminator->getOperand(number));
-  if (!llvm::all_of(sameIndex, [&](Value v) { return getShape(v) == ArrayRef(nest.shape); }))
-    return;
-  for (size_t i = 0; i < sameIndex.size(); ++i) {
-    Operation *op = sameIndex[i].getDefiningOp();
-    auto fusible = dyn_cast_or_null<graph::FusibleOp>(op);
-    if (fusible && fusible.getFusionKind() == graph::FusionKind::elementwise)
-      sameIndex.insert(op->operand_begin(), op->operand_end());
-    std::optional<ArrayRef<int64_t>> permutation = getPermutation(op);
-    if (!permutation)
-      continue;
-    int64_t dim = getDenseDim(op->getOperand(0), *permutation);
-    bool isTurned = dim >= 0 && dim != nest.inner && nest.shape[dim] >= kLeastTurned;
-    if (!isTurned || (nest.turned >= 0 && nest.turned != dim))
-      continue;
-    nest.turned = dim;
-    nest.turnedValues.push_back(op->getResult(0));
-  }
-}
-
-static int64_t elementBytes(Value value) {
-  return getStorageType(getElementType(value)).getIntOrFloatBitWidth() / 8;
-}
-
 /// The lines come first, which all values share, then a tile for each.
 static int64_t lineBytes(const NestPlan &nest) {
   int64_t widest = 0;
   for (Value value : nest.turnedValues)
-    widest = std::max(widest, elementBytes(value));
+    widest = std::max(widest, target::getStorageBytes(value));
   return kTile * kTile * widest;
 }
 
 int64_t minigptc::cpu::getTileScratch(const NestPlan &nest) {
   int64_t bytes = lineBytes(nest);
   for (Value value : nest.turnedValues)
-    bytes += kTile * kTile * elementBytes(value);
+    bytes += kTile * kTile * target::getStorageBytes(value);
   return bytes;
 }
 
@@ -76,7 +30,7 @@ void TileFiller::fill(ValueRange indices, Range rows, Range columns) {
     tiles.push_back(LLVM::GEPOp::create(builder, scratch.getLoc(), scratch.getType(),
                                         builder.getI8Type(), scratch,
                                         ArrayRef<LLVM::GEPArg>{int32_t(offset)}));
-    offset += kTile * kTile * elementBytes(value);
+    offset += kTile * kTile * target::getStorageBytes(value);
     fillLines(value, indices, rows, columns);
     turnLines(value, tiles.back(), rows, columns);
   }

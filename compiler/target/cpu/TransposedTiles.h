@@ -23,10 +23,6 @@ namespace minigptc::cpu {
 /// Rows and columns of a tile.
 inline constexpr int64_t kTile = 64;
 
-/// Finds the values that the nest's outputs need transposed; they all turn the same dimension
-/// (`nest.turned`). Other transposes are read as they lie. `nest.shape` and `inner` are set.
-void findTurnedValues(NestPlan &nest, mlir::func::FuncOp kernel);
-
 /// Bytes that the nest's tiles take.
 int64_t getTileScratch(const NestPlan &nest);
 

@@ -1,6 +1,6 @@
-//===- MathExpansion.cpp - functions that the CPU does not have -----------===//
+//===- MathExpansion.cpp - functions that machines do not have ------------===//
+#include "compiler/target/common/MathExpansion.h"
 #include "compiler/conversion/GraphToLoops/Scalars.h"
-#include "compiler/target/cpu/KernelLowering.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Math/Transforms/Passes.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -114,8 +114,7 @@ struct ExpandExponential : OpRewritePattern<math::ExpOp> {
   }
 };
 
-/// libm's name of an op's f64 function, or nothing.
-static StringRef libmName(Operation *op) {
+StringRef minigptc::target::getLibmName(Operation *op) {
   static const llvm::StringMap<StringRef> names = {
       {"math.cbrt", "cbrt"},   {"math.cos", "cos"},  {"math.erf", "erf"},     {"math.exp", "exp"},
       {"math.expm1", "expm1"}, {"math.log", "log"},  {"math.log1p", "log1p"}, {"math.powf", "pow"},
@@ -129,62 +128,24 @@ static bool hasPolynomial(StringRef name) {
   return names.contains(name);
 }
 
-static void callLibm(ModuleOp module, Operation *op, StringRef name) {
-  OpBuilder builder(op);
-  Type type = op->getResult(0).getType();
-  std::string symbol = type.isF64() ? name.str() : name.str() + "f";
-  auto callee = module.lookupSymbol<func::FuncOp>(symbol);
-  if (!callee) {
-    auto functionType =
-        builder.getFunctionType(SmallVector<Type>(op->getNumOperands(), type), type);
-    builder.setInsertionPointToStart(module.getBody());
-    callee = func::FuncOp::create(builder, op->getLoc(), symbol, functionType);
-    callee.setPrivate();
-    builder.setInsertionPoint(op);
-  }
-  auto call = func::CallOp::create(builder, op->getLoc(), callee, op->getOperands());
-  op->replaceAllUsesWith(call);
-  op->erase();
-}
-
-/// A maximum of x86 chooses its second operand if either is NaN: b > a ? b : a is one
-/// instruction, and keeps a's NaN; b's is chosen by a comparison that does not wait for a.
-template <typename OpTy> static void expandExtremum(OpTy op, arith::CmpFPredicate better) {
-  OpBuilder builder(op);
-  Scalars s{builder, op.getLoc()};
-  Value a = op.getLhs(), b = op.getRhs();
-  Value chosen = s.select(s.compare(better, b, a), b, a);
-  op.replaceAllUsesWith(s.select(s.compare(arith::CmpFPredicate::UNO, b, b), b, chosen));
-  op.erase();
-}
-
-void minigptc::cpu::expandExtrema(ModuleOp module) {
-  module.walk([](arith::MaximumFOp op) { expandExtremum(op, arith::CmpFPredicate::OGT); });
-  module.walk([](arith::MinimumFOp op) { expandExtremum(op, arith::CmpFPredicate::OLT); });
-}
-
-LogicalResult minigptc::cpu::expandMath(ModuleOp module) {
+SmallVector<Operation *> minigptc::target::findFunctions(Operation *root) {
   SmallVector<Operation *> functions;
-  module.walk([&](Operation *op) {
-    if (!libmName(op).empty())
+  root->walk([&](Operation *op) {
+    if (!getLibmName(op).empty())
       functions.push_back(op);
   });
+  return functions;
+}
+
+LogicalResult minigptc::target::expandMath(Operation *root) {
+  SmallVector<Operation *> functions = findFunctions(root);
   if (functions.empty())
     return success();
-  MLIRContext *context = module.getContext();
+  MLIRContext *context = root->getContext();
   context->loadDialect<vector::VectorDialect>();
   RewritePatternSet patterns(context);
   populateMathPolynomialApproximationPatterns(patterns, hasPolynomial);
   patterns.add<ExpandAngle<math::SinOp, false>, ExpandAngle<math::CosOp, true>, ExpandExponential>(
       context);
-  if (failed(applyOpPatternsGreedily(functions, std::move(patterns))))
-    return failure();
-  functions.clear();
-  module.walk([&](Operation *op) {
-    if (!libmName(op).empty())
-      functions.push_back(op);
-  });
-  for (Operation *op : functions)
-    callLibm(module, op, libmName(op));
-  return success();
+  return applyOpPatternsGreedily(functions, std::move(patterns));
 }

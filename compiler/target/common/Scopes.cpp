@@ -1,11 +1,11 @@
 //===- Scopes.cpp ---------------------------------------------------------===//
-#include "compiler/target/cpu/Scopes.h"
+#include "compiler/target/common/Scopes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/OperationSupport.h"
 
 using namespace mlir;
-using namespace minigptc::cpu;
+using namespace minigptc::target;
 
 bool Scopes::Key::operator<(const Key &other) const {
   auto order = [](const Key &key) {
@@ -76,5 +76,8 @@ Value Scopes::canonicalise(Value value) {
     equals.push_back(op);
     return canonical[value] = value;
   }
+  // Whoever uses this value already must find the other one computed.
+  if (op->isBeforeInBlock(*known))
+    (*known)->moveBefore(op);
   return canonical[value] = (*known)->getResult(0);
 }

@@ -10,14 +10,14 @@
 // branch only. An out-of-range index therefore never reaches memory.
 //
 //===----------------------------------------------------------------------===//
-#ifndef MINIGPTC_COMPILER_TARGET_CPU_SCOPES_H
-#define MINIGPTC_COMPILER_TARGET_CPU_SCOPES_H
+#ifndef MINIGPTC_COMPILER_TARGET_COMMON_SCOPES_H
+#define MINIGPTC_COMPILER_TARGET_COMMON_SCOPES_H
 
 #include "mlir/IR/Builders.h"
 
 #include <map>
 
-namespace minigptc::cpu {
+namespace minigptc::target {
 
 class Scopes {
 public:
@@ -53,6 +53,6 @@ private:
   llvm::DenseMap<mlir::Value, mlir::Value> canonical;
 };
 
-} // namespace minigptc::cpu
+} // namespace minigptc::target
 
-#endif // MINIGPTC_COMPILER_TARGET_CPU_SCOPES_H
+#endif // MINIGPTC_COMPILER_TARGET_COMMON_SCOPES_H

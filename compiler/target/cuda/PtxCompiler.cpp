@@ -1,0 +1,111 @@
+//===- PtxCompiler.cpp ----------------------------------------------------===//
+#include "compiler/target/cuda/PtxCompiler.h"
+#include "compiler/target/cuda/Arch.h"
+#include "compiler/target/cuda/KernelEmitter.h"
+#include "compiler/target/cuda/Lowering.h"
+#include "mlir/Parser/Parser.h"
+#include "mlir/Target/LLVMIR/Export.h"
+#include "llvm/IR/LegacyPassManager.h"
+#include "llvm/MC/TargetRegistry.h"
+#include "llvm/Passes/PassBuilder.h"
+#include "llvm/Support/TargetSelect.h"
+#include "llvm/Target/TargetMachine.h"
+#include "llvm/TargetParser/Triple.h"
+
+using namespace mlir;
+using namespace minigptc::cuda;
+
+static DialectRegistry makeRegistry() {
+  DialectRegistry registry;
+  registerKernelDialects(registry);
+  return registry;
+}
+
+static std::unique_ptr<llvm::TargetMachine> makeMachine() {
+  static const bool initialised = [] {
+    LLVMInitializeNVPTXTargetInfo();
+    LLVMInitializeNVPTXTarget();
+    LLVMInitializeNVPTXTargetMC();
+    LLVMInitializeNVPTXAsmPrinter();
+    return true;
+  }();
+  (void)initialised;
+  std::string error;
+  llvm::Triple triple("nvptx64-nvidia-cuda");
+  const llvm::Target *target = llvm::TargetRegistry::lookupTarget(triple, error);
+  if (!target)
+    return nullptr;
+  llvm::TargetOptions options;
+  // Products and sums are fused only where a polynomial says so: else a value's bits would
+  // depend on what it was fused with, and a value computed again would differ.
+  options.AllowFPOpFusion = llvm::FPOpFusion::Standard;
+  return std::unique_ptr<llvm::TargetMachine>(
+      target->createTargetMachine(triple, Arch::kBaseline, "", options, std::nullopt, std::nullopt,
+                                  llvm::CodeGenOptLevel::Aggressive));
+}
+
+PtxCompiler::PtxCompiler()
+    : context(makeRegistry(), MLIRContext::Threading::DISABLED), machine(makeMachine()) {
+  context.loadAllAvailableDialects();
+}
+
+PtxCompiler::~PtxCompiler() = default;
+
+llvm::FailureOr<PtxCompiler::Code> PtxCompiler::compile(const std::string &text, Options options) {
+  message.clear();
+  if (!machine) {
+    message = "this LLVM has no code generator for NVPTX";
+    return failure();
+  }
+  ScopedDiagnosticHandler handler(&context, [&](Diagnostic &diagnostic) {
+    message += (message.empty() ? "" : "; ") + diagnostic.str();
+    return success();
+  });
+  OwningOpRef<ModuleOp> source = parseSourceString<ModuleOp>(text, &context);
+  if (!source)
+    return failure();
+  auto kernel = *source->getOps<func::FuncOp>().begin();
+  OwningOpRef<ModuleOp> code = emitKernel(kernel, options.grouped);
+  if (failed(lowerToNvvm(*code, {hasWidePositions(kernel), options.lines})))
+    return failure();
+  llvm::LLVMContext llvmContext;
+  std::unique_ptr<llvm::Module> module = translateModuleToLLVMIR(*code, llvmContext, "kernel");
+  if (!module)
+    return failure();
+  module->setTargetTriple(machine->getTargetTriple());
+  module->setDataLayout(machine->createDataLayout());
+  optimise(*module);
+  FailureOr<std::string> ptx = writePtx(*module);
+  if (failed(ptx))
+    return failure();
+  return Code{std::move(*ptx)};
+}
+
+void PtxCompiler::optimise(llvm::Module &module) {
+  llvm::PipelineTuningOptions tuning;
+  // Threads are the vectors; accesses side by side are joined by the target's own pass.
+  tuning.LoopVectorization = tuning.SLPVectorization = false;
+  llvm::PassBuilder builder(machine.get(), tuning);
+  llvm::LoopAnalysisManager loops;
+  llvm::FunctionAnalysisManager functions;
+  llvm::CGSCCAnalysisManager sccs;
+  llvm::ModuleAnalysisManager modules;
+  builder.registerModuleAnalyses(modules);
+  builder.registerCGSCCAnalyses(sccs);
+  builder.registerFunctionAnalyses(functions);
+  builder.registerLoopAnalyses(loops);
+  builder.crossRegisterProxies(loops, functions, sccs, modules);
+  builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O3).run(module, modules);
+}
+
+llvm::FailureOr<std::string> PtxCompiler::writePtx(llvm::Module &module) {
+  llvm::SmallVector<char, 0> text;
+  llvm::raw_svector_ostream stream(text);
+  llvm::legacy::PassManager passes;
+  if (machine->addPassesToEmitFile(passes, stream, nullptr, llvm::CodeGenFileType::AssemblyFile)) {
+    message = "this LLVM cannot write PTX";
+    return failure();
+  }
+  passes.run(module);
+  return std::string(text.begin(), text.end());
+}
