@@ -1,5 +1,6 @@
 //===- MachineCode.cpp ----------------------------------------------------===//
 #include "compiler/target/cpu/MachineCode.h"
+#include "compiler/target/common/LlvmPipeline.h"
 #include "compiler/target/cpu/KernelEmitter.h"
 #include "compiler/target/cpu/KernelLowering.h"
 #include "compiler/target/cpu/VectorLoops.h"
@@ -7,16 +8,14 @@
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Export.h"
-#include "llvm/IR/LegacyPassManager.h"
 #include "llvm/MC/TargetRegistry.h"
-#include "llvm/Passes/PassBuilder.h"
 #include "llvm/Support/TargetSelect.h"
-#include "llvm/Target/TargetMachine.h"
 #include "llvm/TargetParser/Triple.h"
 
 #include <chrono>
 
 using namespace mlir;
+using namespace minigptc;
 using namespace minigptc::cpu;
 
 namespace {
@@ -107,17 +106,7 @@ void MachineCode::optimise(llvm::Module &module) {
   // Loops are vectors already; what is left over is short.
   tuning.LoopVectorization = tuning.SLPVectorization = false;
   tuning.LoopInterleaving = tuning.LoopUnrolling = false;
-  llvm::PassBuilder builder(machine.get(), tuning);
-  llvm::LoopAnalysisManager loops;
-  llvm::FunctionAnalysisManager functions;
-  llvm::CGSCCAnalysisManager sccs;
-  llvm::ModuleAnalysisManager modules;
-  builder.registerModuleAnalyses(modules);
-  builder.registerCGSCCAnalyses(sccs);
-  builder.registerFunctionAnalyses(functions);
-  builder.registerLoopAnalyses(loops);
-  builder.crossRegisterProxies(loops, functions, sccs, modules);
-  builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O1).run(module, modules);
+  target::optimise(module, *machine, tuning, llvm::OptimizationLevel::O1);
 }
 
 llvm::FailureOr<std::string> MachineCode::generate(llvm::Module &module) {
@@ -129,13 +118,9 @@ llvm::FailureOr<std::string> MachineCode::generate(llvm::Module &module) {
     function.addFnAttr("min-legal-vector-width", std::to_string(isa.vectorBits));
   }
   optimise(module);
-  llvm::SmallVector<char, 0> object;
-  llvm::raw_svector_ostream stream(object);
-  llvm::legacy::PassManager passes;
-  if (machine->addPassesToEmitFile(passes, stream, nullptr, llvm::CodeGenFileType::ObjectFile)) {
-    message = "this LLVM cannot write object files";
-    return failure();
-  }
-  passes.run(module);
-  return std::string(object.begin(), object.end());
+  auto object = target::emitCode(module, *machine, llvm::CodeGenFileType::ObjectFile);
+  if (object)
+    return std::move(*object);
+  message = "this LLVM cannot write object files";
+  return failure();
 }

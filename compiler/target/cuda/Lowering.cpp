@@ -6,8 +6,10 @@
 #include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
 #include "mlir/Conversion/ControlFlowToLLVM/ControlFlowToLLVM.h"
 #include "mlir/Conversion/GPUToNVVM/GPUToNVVMPass.h"
+#include "mlir/Conversion/LLVMCommon/ConversionTarget.h"
+#include "mlir/Conversion/LLVMCommon/TypeConverter.h"
 #include "mlir/Conversion/MathToLLVM/MathToLLVM.h"
-#include "mlir/Conversion/Passes.h"
+#include "mlir/Conversion/SCFToControlFlow/SCFToControlFlow.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -21,6 +23,7 @@
 #include "mlir/Target/LLVMIR/Dialect/GPU/GPUToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/NVVM/NVVMToLLVMIRTranslation.h"
+#include "mlir/Transforms/DialectConversion.h"
 
 using namespace mlir;
 using namespace minigptc;
@@ -29,8 +32,6 @@ void minigptc::cuda::registerKernelDialects(DialectRegistry &registry) {
   registry.insert<graph::GraphDialect, func::FuncDialect, cf::ControlFlowDialect, LLVM::LLVMDialect,
                   NVVM::NVVMDialect, gpu::GPUDialect, memref::MemRefDialect, vector::VectorDialect>();
   graph::registerKernelModels(registry); // arith, math, scf
-  arith::registerConvertArithToLLVMInterface(registry);
-  cf::registerConvertControlFlowToLLVMInterface(registry);
   registerBuiltinDialectTranslation(registry);
   registerLLVMDialectTranslation(registry);
   registerNVVMDialectTranslation(registry);
@@ -52,6 +53,35 @@ static bool hasWideIndex(ModuleOp module) {
       .wasInterrupted();
 }
 
+/// Functions of `math` become LLVM's intrinsics, which NVPTX has instructions for: upstream's
+/// patterns for GPUs would call libdevice.
+static LogicalResult convertMath(gpu::GPUModuleOp module, const LLVMTypeConverter &converter) {
+  ConversionTarget target(*module.getContext());
+  target.addIllegalDialect<math::MathDialect>();
+  target.addLegalDialect<LLVM::LLVMDialect>();
+  RewritePatternSet patterns(module.getContext());
+  populateMathToLLVMConversionPatterns(converter, patterns);
+  return applyPartialConversion(module, target, std::move(patterns));
+}
+
+static LogicalResult convertModule(gpu::GPUModuleOp module, unsigned indexBits) {
+  MLIRContext *context = module.getContext();
+  LowerToLLVMOptions options(context);
+  options.overrideIndexBitwidth(indexBits);
+  LLVMTypeConverter converter(context, options);
+  configureGpuToNVVMTypeConverter(converter);
+  if (failed(convertMath(module, converter)))
+    return failure();
+  LLVMConversionTarget target(*context);
+  target.addLegalDialect<NVVM::NVVMDialect>();
+  target.addLegalOp<gpu::GPUModuleOp>();
+  RewritePatternSet patterns(context);
+  arith::populateArithToLLVMConversionPatterns(converter, patterns);
+  cf::populateControlFlowToLLVMConversionPatterns(converter, patterns);
+  populateGpuToNVVMConversionPatterns(converter, patterns);
+  return applyFullConversion(module, target, std::move(patterns));
+}
+
 /// The contents of the gpu.module instead of it.
 static void unwrap(ModuleOp module) {
   auto gpuModule = *module.getOps<gpu::GPUModuleOp>().begin();
@@ -66,15 +96,13 @@ LogicalResult minigptc::cuda::lowerToNvvm(ModuleOp module, LoweringOptions optio
   for (Operation *op : target::findFunctions(module))
     return op->emitError() << "no CUDA code for " << target::getLibmName(op) << " in "
                            << op->getResult(0).getType() << ": compute it in f32";
+  unsigned indexBits = options.wide || hasWideIndex(module) ? 64 : 32;
   PassManager passes(module.getContext());
-  ConvertGpuOpsToNVVMOpsOptions conversion;
-  conversion.indexBitwidth = options.wide || hasWideIndex(module) ? 64 : 32;
-  OpPassManager &nested = passes.nest<gpu::GPUModuleOp>();
-  nested.addPass(createSCFToControlFlowPass());
-  nested.addPass(createConvertMathToLLVMPass());
-  nested.addPass(createConvertGpuOpsToNVVMOps(conversion));
-  nested.addPass(createReconcileUnrealizedCastsPass());
+  passes.nest<gpu::GPUModuleOp>().addPass(createSCFToControlFlowPass());
   if (failed(passes.run(module)))
+    return failure();
+  auto gpuModule = *module.getOps<gpu::GPUModuleOp>().begin();
+  if (failed(convertModule(gpuModule, indexBits)))
     return failure();
   unwrap(module);
   if (!options.lines)

@@ -1,18 +1,17 @@
 //===- PtxCompiler.cpp ----------------------------------------------------===//
 #include "compiler/target/cuda/PtxCompiler.h"
+#include "compiler/target/common/LlvmPipeline.h"
 #include "compiler/target/cuda/Arch.h"
 #include "compiler/target/cuda/KernelEmitter.h"
 #include "compiler/target/cuda/Lowering.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Target/LLVMIR/Export.h"
-#include "llvm/IR/LegacyPassManager.h"
 #include "llvm/MC/TargetRegistry.h"
-#include "llvm/Passes/PassBuilder.h"
 #include "llvm/Support/TargetSelect.h"
-#include "llvm/Target/TargetMachine.h"
 #include "llvm/TargetParser/Triple.h"
 
 using namespace mlir;
+using namespace minigptc;
 using namespace minigptc::cuda;
 
 static DialectRegistry makeRegistry() {
@@ -85,27 +84,13 @@ void PtxCompiler::optimise(llvm::Module &module) {
   llvm::PipelineTuningOptions tuning;
   // Threads are the vectors; accesses side by side are joined by the target's own pass.
   tuning.LoopVectorization = tuning.SLPVectorization = false;
-  llvm::PassBuilder builder(machine.get(), tuning);
-  llvm::LoopAnalysisManager loops;
-  llvm::FunctionAnalysisManager functions;
-  llvm::CGSCCAnalysisManager sccs;
-  llvm::ModuleAnalysisManager modules;
-  builder.registerModuleAnalyses(modules);
-  builder.registerCGSCCAnalyses(sccs);
-  builder.registerFunctionAnalyses(functions);
-  builder.registerLoopAnalyses(loops);
-  builder.crossRegisterProxies(loops, functions, sccs, modules);
-  builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O3).run(module, modules);
+  target::optimise(module, *machine, tuning, llvm::OptimizationLevel::O3);
 }
 
 llvm::FailureOr<std::string> PtxCompiler::writePtx(llvm::Module &module) {
-  llvm::SmallVector<char, 0> text;
-  llvm::raw_svector_ostream stream(text);
-  llvm::legacy::PassManager passes;
-  if (machine->addPassesToEmitFile(passes, stream, nullptr, llvm::CodeGenFileType::AssemblyFile)) {
-    message = "this LLVM cannot write PTX";
-    return failure();
-  }
-  passes.run(module);
-  return std::string(text.begin(), text.end());
+  auto text = target::emitCode(module, *machine, llvm::CodeGenFileType::AssemblyFile);
+  if (text)
+    return std::move(*text);
+  message = "this LLVM cannot write PTX";
+  return failure();
 }

@@ -1,0 +1,31 @@
+//===- LlvmPipeline.cpp ---------------------------------------------------===//
+#include "compiler/target/common/LlvmPipeline.h"
+#include "llvm/IR/LegacyPassManager.h"
+
+void minigptc::target::optimise(llvm::Module &module, llvm::TargetMachine &machine,
+                                const llvm::PipelineTuningOptions &tuning,
+                                llvm::OptimizationLevel level) {
+  llvm::PassBuilder builder(&machine, tuning);
+  llvm::LoopAnalysisManager loops;
+  llvm::FunctionAnalysisManager functions;
+  llvm::CGSCCAnalysisManager sccs;
+  llvm::ModuleAnalysisManager modules;
+  builder.registerModuleAnalyses(modules);
+  builder.registerCGSCCAnalyses(sccs);
+  builder.registerFunctionAnalyses(functions);
+  builder.registerLoopAnalyses(loops);
+  builder.crossRegisterProxies(loops, functions, sccs, modules);
+  builder.buildPerModuleDefaultPipeline(level).run(module, modules);
+}
+
+std::optional<std::string> minigptc::target::emitCode(llvm::Module &module,
+                                                      llvm::TargetMachine &machine,
+                                                      llvm::CodeGenFileType type) {
+  llvm::SmallVector<char, 0> code;
+  llvm::raw_svector_ostream stream(code);
+  llvm::legacy::PassManager passes;
+  if (machine.addPassesToEmitFile(passes, stream, nullptr, type))
+    return std::nullopt;
+  passes.run(module);
+  return std::string(code.begin(), code.end());
+}
