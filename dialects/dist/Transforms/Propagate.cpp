@@ -82,19 +82,33 @@ void AxisPropagation::spreadInputs() {
 
 void AxisPropagation::spreadParameters() {
   Spread spread(table, axis, ClaimClass::parameter);
-  for (OpEntry &entry : table.getOps()) {
-    if (rankOf(entry.op) != OpRank::product)
-      continue;
-    for (auto [number, operand] : llvm::enumerate(entry.op->getOperands())) {
-      std::optional<unsigned> dim = storedDim(operand);
-      auto factor =
-          dim ? factorAt(entry, entry.rule.operands[number], *dim, table.getMesh()) : std::nullopt;
-      // To cut what is contracted is asked by what makes the other operand, or is a matter of cost.
-      if (factor && entry.rule.factors[*factor].kind != graph::FactorKind::reduction)
-        spread.claim(entry, *factor, annotationOf(operand));
+  auto forEachStored = [&](auto visit) {
+    for (OpEntry &entry : table.getOps()) {
+      if (rankOf(entry.op) != OpRank::product)
+        continue;
+      for (auto [number, operand] : llvm::enumerate(entry.op->getOperands())) {
+        std::optional<unsigned> dim = storedDim(operand);
+        const auto *dims = &entry.rule.operands[number];
+        if (dim && !(*dims)[*dim].empty())
+          visit(entry, operand, *dims, *dim);
+      }
     }
-  }
+  };
+  forEachStored([&](OpEntry &entry, Value operand, ArrayRef<graph::DimFactors> dims, unsigned dim) {
+    std::optional<unsigned> factor = factorAt(entry, dims, dim, table.getMesh());
+    // To cut what is contracted is asked by what makes the other operand, or is a matter of cost.
+    if (factor && entry.rule.factors[*factor].kind != graph::FactorKind::reduction)
+      spread.claim(entry, *factor, annotationOf(operand));
+  });
   spread.run();
+  // Where both operands are cut along what is contracted, people look for the parameter's name.
+  forEachStored([&](OpEntry &entry, Value operand, ArrayRef<graph::DimFactors> dims, unsigned dim) {
+    if (std::optional<unsigned> factor = entry.factorOf[axis];
+        factor && entry.rule.factors[*factor].kind == graph::FactorKind::reduction &&
+        entry.decisions[axis].claimClass == ClaimClass::parameter &&
+        llvm::is_contained(dims[dim], *factor))
+      entry.decisions[axis].annotation = &annotationOf(operand);
+  });
 }
 
 void AxisPropagation::spreadConstraints() {
