@@ -3,14 +3,12 @@
 #include "compiler/target/common/LlvmPipeline.h"
 #include "compiler/target/cpu/KernelEmitter.h"
 #include "compiler/target/cpu/KernelLowering.h"
+#include "compiler/target/cpu/TargetMachine.h"
 #include "compiler/target/cpu/VectorLoops.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Export.h"
-#include "llvm/MC/TargetRegistry.h"
-#include "llvm/Support/TargetSelect.h"
-#include "llvm/TargetParser/Triple.h"
 
 #include <chrono>
 
@@ -38,32 +36,9 @@ static DialectRegistry makeRegistry() {
   return registry;
 }
 
-static std::unique_ptr<llvm::TargetMachine> makeMachine(const Isa &isa) {
-  static const bool initialised = [] {
-    LLVMInitializeX86TargetInfo();
-    LLVMInitializeX86Target();
-    LLVMInitializeX86TargetMC();
-    LLVMInitializeX86AsmPrinter();
-    return true;
-  }();
-  (void)initialised;
-  std::string error;
-  llvm::Triple triple(Isa::triple);
-  const llvm::Target *target = llvm::TargetRegistry::lookupTarget(triple, error);
-  if (!target)
-    return nullptr;
-  llvm::TargetOptions options;
-  // Products and sums are fused only where a polynomial says so: else a value's
-  // bits would depend on what it was fused with.
-  options.AllowFPOpFusion = llvm::FPOpFusion::Standard;
-  return std::unique_ptr<llvm::TargetMachine>(
-      target->createTargetMachine(triple, isa.cpu, "", options, llvm::Reloc::PIC_,
-                                  llvm::CodeModel::Small, llvm::CodeGenOptLevel::Default));
-}
-
 MachineCode::MachineCode(const Isa &isa)
     : isa(isa), context(makeRegistry(), MLIRContext::Threading::DISABLED),
-      machine(makeMachine(isa)) {
+      machine(createTargetMachine(isa)) {
   context.loadAllAvailableDialects();
 }
 

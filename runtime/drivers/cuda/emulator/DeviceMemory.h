@@ -56,6 +56,8 @@ public:
   Status remove(const void *pointer);
   /// These bytes now hold what the host wrote, or a copy.
   void markWritten(const void *pointer, uint64_t bytes);
+  /// All accesses so far are ordered before what comes.
+  void forget();
 
   /// The allocation that holds these bytes, or null.
   Allocation *find(uintptr_t address, uint64_t bytes);

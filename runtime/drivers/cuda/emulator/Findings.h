@@ -19,21 +19,21 @@ namespace minigptc::runtime::emulator {
 
 /// Those marked with a star end the launch, as they would on a GPU (or leave it undefined).
 enum class FindingKind {
-  outOfBounds,        ///< * no memory, or not the variable's or parameter's
-  useAfterFree,       ///< * memory that was given back
-  misaligned,         ///< * an address that the instruction cannot use
-  readOnly,           ///< * a write to a parameter that is only read
-  uninitialised,      ///< read of memory that nobody has written
-  race,               ///< two threads, no barrier between, and one of them writes
-  staleConstant,      ///< read through the constant cache of what this launch writes
-  pendingCopy,        ///< use of what an asynchronous copy has yet to bring
-  divergentBarrier,   ///< * threads of a block wait at different barriers
-  exitedBeforeBarrier,///< * some threads of a block have ended, others wait at a barrier
-  divergentWarp,      ///< * lanes meet at different operations or with different masks
-  badMask,            ///< * a lane that is not in its own mask, or one in it that has ended
-  deadlock,           ///< * nobody can go on
-  trap,               ///< * the kernel gave up
-  stackOverflow,      ///< * local memory ran out
+  outOfBounds,         ///< * no memory, or not the variable's or parameter's
+  useAfterFree,        ///< * memory that was given back
+  misaligned,          ///< * an address that the instruction cannot use
+  readOnly,            ///< * a write to a parameter that is only read
+  uninitialised,       ///< read of memory that nobody has written
+  race,                ///< two threads, no barrier between, and one of them writes
+  staleConstant,       ///< read through the constant cache of what this launch writes
+  pendingCopy,         ///< use of what an asynchronous copy has yet to bring
+  divergentBarrier,    ///< * threads of a block wait at different barriers
+  exitedBeforeBarrier, ///< * some threads of a block have ended, others wait at a barrier
+  divergentWarp,       ///< * lanes meet at different operations or with different masks
+  badMask,             ///< * a lane that is not in its own mask, or one in it that has ended
+  deadlock,            ///< * nobody can go on
+  trap,                ///< * the kernel gave up
+  unsupported,         ///< * allowed on a GPU, but the checks do not understand it
 };
 
 /// "race", "out of bounds", …
