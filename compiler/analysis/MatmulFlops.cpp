@@ -1,6 +1,6 @@
 //===- MatmulFlops.cpp - the work of a function's matrix products ---------===//
 #include "compiler/analysis/MatmulFlops.h"
-#include "dialects/graph/IR/Graph.h"
+#include "dialects/dist/IR/Dist.h"
 #include "llvm/ADT/StringMap.h"
 
 using namespace mlir;
@@ -26,6 +26,11 @@ private:
       return cost.getMatmulFlops();
     if (auto call = dyn_cast<func::CallOp>(op))
       return count(call.getCallee());
+    if (auto manual = dyn_cast<minigptc::dist::ManualOp>(op)) {
+      minigptc::dist::MeshAttr mesh =
+          symbols.lookup<minigptc::dist::MeshOp>(manual.getMesh()).getMesh();
+      return double(mesh.getSize(manual.getUsedAxes(mesh))) * count(manual.getCallee());
+    }
     if (auto loop = dyn_cast<minigptc::graph::LoopOp>(op))
       return double(loop.getTripCount()) * count(loop.getLoopBody().getValue());
     if (auto vjp = dyn_cast<minigptc::graph::VjpOp>(op))

@@ -138,10 +138,42 @@ static LogicalResult evaluateIdentity(OpTy, ArrayRef<Tensor> operands,
   return success();
 }
 
+/// Its meaning on whole tensors: what each device computes of its parts, together with the others.
+static LogicalResult evaluateManual(dist::ManualOp op, ArrayRef<Tensor> operands,
+                                    SmallVectorImpl<Tensor> &results) {
+  dist::MeshAttr mesh = meshOf(op, op.getMeshAttr());
+  auto sharding = [&](ArrayAttr shardings, size_t number) {
+    return dist::Sharding::fromAttr(cast<dist::ShardingAttr>(shardings[number]), mesh);
+  };
+  DeviceTensors arguments(mesh.getNumDevices());
+  for (auto [number, operand] : llvm::enumerate(operands))
+    for (auto [device, part] :
+         llvm::enumerate(shard(operand, sharding(op.getInShardings(), number), mesh)))
+      arguments[device].push_back(std::move(part));
+  auto callee = SymbolTable::lookupNearestSymbolFrom<func::FuncOp>(op, op.getCalleeAttr());
+  FailureOr<DeviceTensors> made = evaluateCallable(callee, op, arguments);
+  if (failed(made))
+    return failure();
+  for (OpResult result : op->getResults()) {
+    unsigned number = result.getResultNumber();
+    auto parts = llvm::map_to_vector(*made, [&](auto &tensors) { return tensors[number]; });
+    FailureOr<Tensor> whole = unshard(op.getLoc(), parts, sharding(op.getOutShardings(), number),
+                                      mesh, cast<RankedTensorType>(result.getType()));
+    if (failed(whole))
+      return op.emitError() << "result " << number
+                            << " is not as its sharding says: devices that should return the same "
+                               "do not";
+    results.push_back(*whole);
+  }
+  return success();
+}
+
 void interpreter::attachShardingModels(MLIRContext *context) {
   attachModel<dist::ConstraintOp, evaluateIdentity<dist::ConstraintOp>>(context);
   attachModel<dist::ReshardOp, evaluateIdentity<dist::ReshardOp>>(context);
   attachTogetherModels<dist::AllGatherOp, dist::ReduceScatterOp, dist::AllReduceOp,
                        dist::AllToAllOp, dist::CollectivePermuteOp, dist::AllSliceOp,
                        dist::AxisIndexOp>(context);
+  attachModel<dist::VaryOp, evaluateIdentity<dist::VaryOp>>(context);
+  attachModel<dist::ManualOp, evaluateManual>(context);
 }

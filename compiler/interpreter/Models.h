@@ -46,7 +46,7 @@ void attachNormalizationModels(mlir::MLIRContext *context); ///< norms, softmax,
 void attachAttentionModels(mlir::MLIRContext *context);
 void attachLinearCrossEntropyModels(mlir::MLIRContext *context);
 void attachStructureModels(mlir::MLIRContext *context);
-void attachShardingModels(mlir::MLIRContext *context); ///< constraint, reshard, collectives
+void attachShardingModels(mlir::MLIRContext *context); ///< constraint, reshard, manual, collectives
 
 } // namespace minigptc::interpreter
 

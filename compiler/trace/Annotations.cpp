@@ -138,6 +138,10 @@ static void remarkShortSpec(const Emitter &emit, const TensorType &type, const P
 Value minigptc::withShardingConstraint(const Operand &x, const PartitionSpec &spec) {
   Emitter emit(x);
   mlir::Value operand = emit.value(x);
+  if (emit.context.manualMesh())
+    emit.fail("withShardingConstraint: in a function of shardMap, tensors are one device's parts; "
+              "there is nothing to lay out",
+              {"pin the operands or results of the shardMap"});
   const Mesh &mesh = emit.context.mesh();
   if (mesh.empty())
     return emit.wrap(operand);
@@ -155,8 +159,7 @@ Value minigptc::withShardingConstraint(const Operand &x, const PartitionSpec &sp
 // An entry function's arguments and results
 //===----------------------------------------------------------------------===//
 
-/// Whether `path` is the name, or below it.
-static bool isBelow(const std::string &path, const std::string &name) {
+bool minigptc::detail::isBelow(const std::string &path, const std::string &name) {
   return path.starts_with(name) && (path.size() == name.size() || path[name.size()] == '.');
 }
 

@@ -37,6 +37,9 @@ dist::ShardingAttr toShardingAttr(mlir::MLIRContext *context, const std::string 
                                   const TensorType &type, const PartitionSpec &spec,
                                   const Mesh &mesh, const std::source_location &where);
 
+/// Whether `path` is the name, or below it.
+bool isBelow(const std::string &path, const std::string &name);
+
 class EntrySpecs {
 public:
   EntrySpecs(TraceContext &context, const Entry &entry, const Leaves &inputs,

@@ -198,7 +198,9 @@ LogicalResult inferTypes(OperationState &state) {
 Operation *Emitter::create(StringRef name, ValueRange operands, ArrayRef<NamedAttribute> attributes,
                            TypeRange types) const {
   Messages messages(context.mlir());
-  OperationState state(context.location(where), name, operands, types, attributes);
+  SmallVector<mlir::Value> given(operands);
+  AxisSet varying = context.varyTogether(given, where);
+  OperationState state(context.location(where), name, given, types, attributes);
   if (types.empty() && failed(inferTypes(state)))
     messages.raise(name, where);
   Operation *op = context.scope().builder.create(state);
@@ -206,6 +208,7 @@ Operation *Emitter::create(StringRef name, ValueRange operands, ArrayRef<NamedAt
     op->erase();
     messages.raise(name, where);
   }
+  context.setVarying(op->getResults(), varying);
   return op;
 }
 

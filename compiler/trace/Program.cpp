@@ -258,6 +258,7 @@ Program minigptc::trace(const std::vector<Entry> &entries) {
 SpecTree minigptc::detail::evalShapeOf(const Entry &entry) {
   ProgramImpl impl;
   TraceContext context(impl);
+  context.setMesh({entry});
   context.traceEntry(entry);
   return impl.functions.back().output;
 }

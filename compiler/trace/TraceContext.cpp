@@ -188,7 +188,7 @@ minigptc::Value TraceContext::wrap(mlir::Value value) {
   return minigptc::Value(scope().id, value.getAsOpaquePointer(), type);
 }
 
-mlir::Value TraceContext::capture(FunctionScope &scope, mlir::Value outer,
+mlir::Value TraceContext::capture(FunctionScope &scope, mlir::Value outer, AxisSet varying,
                                   const std::source_location &where) {
   if (scope.differentiated.contains(outer))
     throw TraceError(
@@ -205,6 +205,8 @@ mlir::Value TraceContext::capture(FunctionScope &scope, mlir::Value outer,
     // per argument would take memory quadratic in the number of a deep model's parameters.
     entry->second = scope.function.front().addArgument(outer.getType(), outer.getLoc());
     scope.captured.push_back(outer);
+    if (varying)
+      scope.varying[entry->second] = varying;
   }
   return entry->second;
 }
@@ -223,7 +225,7 @@ mlir::Value TraceContext::localize(const minigptc::Value &value,
                      where, {"return it from that function, or pass it as an argument"});
   mlir::Value current = mlir::Value::getFromOpaquePointer(value.opaque());
   for (; level < scopes.size(); ++level)
-    current = capture(*scopes[level], current, where);
+    current = capture(*scopes[level], current, scopes[level - 1]->varying.lookup(current), where);
   return current;
 }
 
@@ -265,9 +267,19 @@ TracedFunction TraceContext::traceFunction(StringRef name, ArrayRef<mlir::Value>
                                            const std::source_location &where,
                                            const PrivateOptions &options) {
   Location loc = location(where);
-  FunctionScope &scope = pushScope(ValueRange(inputs).getTypes(), loc);
+  bool isManual = options.manualMesh != nullptr;
+  SmallVector<AxisSet> axes(options.varying);
+  for (mlir::Value input : inputs)
+    if (!isManual)
+      axes.push_back(varying(input));
+  FunctionScope &scope = isManual ? pushScope(options.localTypes, loc)
+                                  : pushScope(ValueRange(inputs).getTypes(), loc);
   size_t depth = scopes.size();
   scope.isHost = options.isHost;
+  if (isManual)
+    scope.manualMesh = *options.manualMesh;
+  for (auto [argument, varying] : llvm::zip_equal(scope.function.getArguments(), axes))
+    setVarying(argument, varying);
   for (unsigned number : options.differentiated)
     scope.differentiated.insert(inputs[number]);
   SmallVector<minigptc::Value> arguments;
@@ -277,7 +289,10 @@ TracedFunction TraceContext::traceFunction(StringRef name, ArrayRef<mlir::Value>
   TracedFunction traced;
   try {
     traced.output = body(arguments);
-    finish(scope, localize(traced.output, where), loc);
+    SmallVector<mlir::Value> returned = localize(traced.output, where);
+    for (mlir::Value value : returned)
+      traced.varying.push_back(varying(value));
+    finish(scope, returned, loc);
   } catch (...) {
     scopes.resize(depth - 1);
     throw;
@@ -303,8 +318,10 @@ TracedFunction TraceContext::traceShared(StringRef name, StringRef variant,
                                          function_ref<Tree(ArrayRef<minigptc::Value>)> body,
                                          const std::source_location &where) {
   std::pair key((name + "\n" + variant).str(), std::vector<const void *>());
-  for (mlir::Value input : inputs)
+  for (mlir::Value input : inputs) {
     key.second.push_back(input.getType().getAsOpaquePointer());
+    key.second.push_back(reinterpret_cast<const void *>(uintptr_t(varying(input))));
+  }
   if (auto known = scope().shared.find(key); known != scope().shared.end()) {
     TracedFunction traced = known->second;
     llvm::copy(inputs, traced.operands.begin());
@@ -329,5 +346,7 @@ void TraceContext::inScope(size_t depth, function_ref<void()> body) {
 Tree TraceContext::call(const TracedFunction &traced, const std::source_location &where) {
   auto op =
       func::CallOp::create(scope().builder, location(where), traced.function, traced.operands);
+  for (auto [result, axes] : llvm::zip_equal(op.getResults(), traced.varying))
+    setVarying(result, axes);
   return rebuild(traced.output, op.getResults());
 }

@@ -22,11 +22,15 @@
 
 namespace minigptc::detail {
 
+/// Axes of the program's mesh, as bits: those of more than one device, in order.
+using AxisSet = uint32_t;
+
 /// A finished private function and what its caller must pass.
 struct TracedFunction {
   mlir::func::FuncOp function;
   llvm::SmallVector<mlir::Value> operands; ///< explicit ones, then captured ones
   Tree output;                             ///< its leaves are gone: only structure and types
+  llvm::SmallVector<AxisSet> varying;      ///< of the results, as `TraceContext::varying`
 };
 
 mlir::Type elementType(DType dtype, mlir::MLIRContext *context);
@@ -46,6 +50,12 @@ struct FunctionScope {
   /// Outer values that may not be captured: they are differentiated arguments.
   llvm::DenseSet<mlir::Value> differentiated;
   bool isEntry = false, isHost = false;
+  /// Of a shardMap's function, its mesh: values are one device's.
+  std::optional<Mesh> manualMesh;
+  /// The axes along which devices may hold different values; what is not here is the same.
+  llvm::DenseMap<mlir::Value, AxisSet> varying;
+  /// Values that were said to vary along more axes.
+  llvm::DenseMap<std::pair<mlir::Value, AxisSet>, mlir::Value> varied;
   /// Functions that it calls with shared bodies, by name, variant and types of inputs.
   std::map<std::pair<std::string, std::vector<const void *>>, TracedFunction> shared;
 };
@@ -56,6 +66,10 @@ struct PrivateOptions {
   llvm::SmallVector<unsigned> differentiated = {};
   /// Attribute of the function, or null.
   mlir::Attribute remat = {};
+  /// Of a shardMap's function: the mesh, and types of the inputs and axes along which they vary.
+  const Mesh *manualMesh = nullptr;
+  llvm::SmallVector<mlir::Type> localTypes = {};
+  llvm::SmallVector<AxisSet> varying = {};
 };
 
 class TraceContext {
@@ -100,6 +114,21 @@ public:
   /// The mesh that all entries run on; they name it or none. Throws TraceError.
   void setMesh(const std::vector<Entry> &entries);
   const Mesh &mesh() const { return mesh_; }
+
+  // In a shardMap's function (TraceManual.cpp).
+  /// The mesh, or null where tensors are whole.
+  const Mesh *manualMesh() const;
+  /// The axes along which devices may hold different values of what the innermost function sees.
+  AxisSet varying(mlir::Value value) { return scope().varying.lookup(value); }
+  void setVarying(mlir::ValueRange values, AxisSet axes);
+  AxisSet axisSet(llvm::ArrayRef<std::string> axes) const;
+  /// The value, of which devices along `axes` may hold different ones from here on: where it is used
+  /// with such, its gradient is summed. Values without gradient are as they were.
+  mlir::Value vary(mlir::Value value, AxisSet axes, const std::source_location &where);
+  /// Makes operands of one op vary along the same axes, and gives these.
+  AxisSet varyTogether(llvm::MutableArrayRef<mlir::Value> operands,
+                       const std::source_location &where);
+
   /// Names, donations, bounds and shardings of a traced entry: last, when all modules have
   /// said how their parameters are stored.
   void annotate(const Entry &entry, const Function &function);
@@ -125,7 +154,8 @@ public:
 
 private:
   FunctionScope &pushScope(mlir::TypeRange inputs, mlir::Location loc);
-  mlir::Value capture(FunctionScope &scope, mlir::Value outer, const std::source_location &where);
+  mlir::Value capture(FunctionScope &scope, mlir::Value outer, AxisSet varying,
+                      const std::source_location &where);
 
   ProgramImpl &program;
   FunctionTable table;

@@ -1,5 +1,6 @@
 //===- Transforms.cpp - gradients and checkpoints -------------------------===//
 #include "minigptc/trace/Transforms.h"
+#include "compiler/trace/Arguments.h"
 #include "compiler/trace/Emit.h"
 #include "minigptc/trace/Ops.h"
 #include "runtime/base/Scalar.h"
@@ -11,33 +12,6 @@ using llvm::ArrayRef;
 using llvm::SmallVector;
 
 namespace {
-
-struct FlatArguments {
-  SmallVector<mlir::Value> values;
-  SmallVector<size_t> begin; ///< of each argument among the values; one more at the end
-};
-
-FlatArguments flattenArguments(TraceContext &context, std::span<const Tree> arguments,
-                               const std::source_location &where) {
-  FlatArguments flat;
-  for (const Tree &argument : arguments) {
-    flat.begin.push_back(flat.values.size());
-    flat.values.append(context.localize(argument, where));
-  }
-  flat.begin.push_back(flat.values.size());
-  return flat;
-}
-
-/// `fn` over the arguments' structure.
-auto bodyOf(const TreeFunction &fn, std::span<const Tree> arguments) {
-  return [&fn, arguments](ArrayRef<Value> leaves) {
-    std::vector<Tree> trees;
-    size_t next = 0;
-    for (const Tree &argument : arguments)
-      trees.push_back(argument.map([&](const Value &) { return leaves[next++]; }));
-    return fn(trees);
-  };
-}
 
 /// Numbers of the flat values that are differentiated, checked to be floats.
 SmallVector<int64_t> differentiated(const Emitter &emit, std::span<const Tree> arguments,
@@ -59,14 +33,28 @@ SmallVector<int64_t> differentiated(const Emitter &emit, std::span<const Tree> a
   return wrt;
 }
 
+/// `varying`: of the function's results.
 graph::VjpOp emitVjp(const Emitter &emit, mlir::func::FuncOp function,
-                     ArrayRef<mlir::Value> operands, ArrayRef<mlir::Value> cotangents,
-                     ArrayRef<int64_t> wrt) {
+                     ArrayRef<mlir::Value> operands, ArrayRef<AxisSet> varying,
+                     SmallVector<mlir::Value> cotangents, ArrayRef<int64_t> wrt) {
+  for (auto [cotangent, axes] : llvm::zip_equal(cotangents, varying)) {
+    if (emit.context.varying(cotangent) & ~axes)
+      emit.fail("vjp: a cotangent differs between devices, but the function's result is the same "
+                "on all of them",
+                {"sum it before, with psum"});
+    cotangent = emit.context.vary(cotangent, axes, emit.where);
+  }
   SmallVector<mlir::Type> types(function.getResultTypes());
   for (int64_t number : wrt)
     types.push_back(operands[size_t(number)].getType());
-  return graph::VjpOp::create(emit.context.scope().builder, emit.context.location(emit.where),
-                              types, function.getSymName(), operands, cotangents, wrt);
+  auto op = graph::VjpOp::create(emit.context.scope().builder, emit.context.location(emit.where),
+                                 types, function.getSymName(), operands, cotangents, wrt);
+  SmallVector<AxisSet> results(varying);
+  for (int64_t number : wrt)
+    results.push_back(emit.context.varying(operands[size_t(number)]));
+  for (auto [result, axes] : llvm::zip_equal(op.getResults(), results))
+    emit.context.setVarying(result, axes);
+  return op;
 }
 
 SmallVector<unsigned> toUnsigned(ArrayRef<int64_t> numbers) {
@@ -107,7 +95,7 @@ ValueAndGrad minigptc::detail::runValueAndGrad(const TreeFunction &fn,
   for (const auto &[path, leaf] : traced.output.flatten())
     cotangents.push_back(
         emit.splat(!options.hasAux || path == "value", emit.context.tensorType(leaf.type())));
-  graph::VjpOp vjp = emitVjp(emit, traced.function, traced.operands, cotangents, wrt);
+  graph::VjpOp vjp = emitVjp(emit, traced.function, traced.operands, traced.varying, cotangents, wrt);
   mlir::ValueRange results = vjp.getResults();
   size_t outputs = cotangents.size();
 
@@ -146,7 +134,8 @@ Vjp minigptc::detail::runVjp(const TreeFunction &fn, std::span<const Tree> argum
   for (mlir::Value operand : traced.operands)
     operands.push_back(emit.wrap(operand));
   std::vector<Tree> structure(arguments.begin(), arguments.end());
-  result.pullback = [=, output = result.value, function = traced.function](const Tree &cotangent) {
+  result.pullback = [=, output = result.value, function = traced.function,
+                     varying = traced.varying](const Tree &cotangent) {
     Emitter emit(where);
     auto expected = output.flatten();
     auto given = cotangent.flatten();
@@ -157,8 +146,8 @@ Vjp minigptc::detail::runVjp(const TreeFunction &fn, std::span<const Tree> argum
     SmallVector<mlir::Value> localOperands;
     for (const Value &operand : operands)
       localOperands.push_back(emit.context.localize(operand, where));
-    graph::VjpOp vjp =
-        emitVjp(emit, function, localOperands, emit.context.localize(cotangent, where), wrt);
+    graph::VjpOp vjp = emitVjp(emit, function, localOperands, varying,
+                               emit.context.localize(cotangent, where), wrt);
     mlir::ValueRange grads = vjp.getResults().drop_front(expected.size());
     Tree trees;
     for (size_t i = 0; i < structure.size(); ++i) {

@@ -18,6 +18,7 @@
 #include "minigptc/trace/Key.h"
 #include "minigptc/trace/Ops.h"
 #include "minigptc/trace/Program.h"
+#include "minigptc/trace/ShardMap.h"
 #include "minigptc/trace/Sharding.h"
 #include "minigptc/trace/TraceError.h"
 #include "minigptc/trace/Transforms.h"

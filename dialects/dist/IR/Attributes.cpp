@@ -216,9 +216,8 @@ void ShardingAttr::print(AsmPrinter &printer) const {
 // Attributes of arguments, results and ops
 //===----------------------------------------------------------------------===//
 
-/// Fails unless a sharding's mesh exists and has its axes, and the tensor as many dimensions.
-static LogicalResult verifySharding(Operation *op, Type type, Attribute attribute,
-                                    const Twine &what) {
+LogicalResult dist::verifySharding(Operation *op, Type type, Attribute attribute,
+                                   const Twine &what) {
   auto sharding = dyn_cast<ShardingAttr>(attribute);
   if (!sharding)
     return op->emitOpError() << what << " has " << attribute << " instead of a #dist.sharding";

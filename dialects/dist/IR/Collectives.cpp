@@ -238,3 +238,9 @@ LogicalResult AxisIndexOp::verifySymbolUses(SymbolTableCollection &tables) {
     return failure();
   return graph::OpChecker(*this).checkScalar(getResult(), "result");
 }
+
+LogicalResult VaryOp::verifySymbolUses(SymbolTableCollection &tables) {
+  return success(succeeded(groupSize(*this, getMeshAttr(), getAxes(), tables)));
+}
+/// For what is saved: as cheap as its operand.
+graph::FusionKind VaryOp::getFusionKind() { return graph::FusionKind::elementwise; }

@@ -25,6 +25,10 @@ bool dist::runsOnDevices(func::FuncOp function) {
   return !function.isExternal() && !function->hasAttr(graph::attr::kHost);
 }
 
+bool dist::isSharded(func::FuncOp function) {
+  return runsOnDevices(function) && !function->hasAttr(attr::kLocal);
+}
+
 /// `custom<Keyword>`: how a reduction combines, as a bare word.
 static ParseResult parseKeyword(OpAsmParser &parser, graph::ReduceKindAttr &attribute) {
   SMLoc place = parser.getCurrentLocation();

@@ -35,6 +35,9 @@ inline constexpr llvm::StringLiteral kOrigins = "dist.origins";
 inline constexpr llvm::StringLiteral kAgain = "dist.again";
 /// Module: an i64, the bytes of a bucket's operands at most.
 inline constexpr llvm::StringLiteral kBucketBytes = "dist.bucket_bytes";
+/// Function of stage `shard`: a `dist.manual` calls it, directly or through others, so that its
+/// types are those of one device.
+inline constexpr llvm::StringLiteral kLocal = "dist.local";
 /// Argument or result of an entry, from stage `spmd` on: a TypeAttr, the whole tensor's type.
 inline constexpr llvm::StringLiteral kGlobalType = "dist.global_type";
 } // namespace attr
@@ -43,6 +46,8 @@ inline constexpr llvm::StringLiteral kGlobalType = "dist.global_type";
 MeshOp findMesh(mlir::ModuleOp module);
 /// Whether devices run the function: it has a body, and is not the host's.
 bool runsOnDevices(mlir::func::FuncOp function);
+/// Whether passes before `spmd` shard it: devices run it, and it is not local already.
+bool isSharded(mlir::func::FuncOp function);
 
 } // namespace minigptc::dist
 

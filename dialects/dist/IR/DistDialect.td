@@ -24,6 +24,7 @@ def Dist_Dialect : Dialect {
     | `dist.origins` | an op with `dist.factors`, a reshard, a collective | whence that came |
     | `dist.again` | collective | how many equal ones of the same operands stand before it |
     | `dist.bucket_bytes` | module | the bytes of a bucket's operands, at most |
+    | `dist.local` | a function | a `dist.manual` calls it, directly or through others: its types are local before `spmd`, too |
     | `dist.global_type` | from stage `spmd` on, argument or result of an entry | the whole tensor's type |
 
     In stages `trace` to `step` they are annotations, of arguments and results of entry

@@ -100,7 +100,7 @@ def TogetherOp : OpInterface<"TogetherOp"> {
 
 class Dist_Collective<string mnemonic, dag extra, string format, list<string> own = []> : Dist_Op<mnemonic,
     [Pure, DeclareOpInterfaceMethods<CollectiveOp, !listconcat(["getBytesSent", "createJoined"], own)>,
-     Dist_UsesSymbols]> {
+     Dist_UsesSymbols, DeclareOpInterfaceMethods<DifferentiableOp>]> {
   let arguments = !con((ins Variadic<Graph_Tensor>:$inputs, FlatSymbolRefAttr:$mesh, StrArrayAttr:$axes), extra);
   let results = (outs Variadic<Graph_Tensor>:$outputs);
   let assemblyFormat = "$inputs `over` $mesh $axes " # format # " attr-dict `:` functional-type($inputs, $outputs)";
@@ -182,6 +182,65 @@ def Dist_AxisIndexOp : Dist_Op<"axis_index", [Pure, Dist_UsesSymbols]> {
   let arguments = (ins FlatSymbolRefAttr:$mesh, StrArrayAttr:$axes);
   let results = (outs StaticShapeTensorOf<[I64]>:$result);
   let assemblyFormat = "$mesh $axes attr-dict `:` type($result)";
+}
+
+def Dist_VaryOp : Dist_Op<"vary", [Pure, AllTypesMatch<["input", "result"]>, Dist_UsesSymbols,
+    DeclareOpInterfaceMethods<DifferentiableOp>, DeclareOpInterfaceMethods<FusibleOp>]> {
+  let summary = "a value that is the same on all devices, as one that may differ";
+  let description = [{
+    In the function of a `dist.manual`. Moves nothing; its cotangent is the sum of the devices',
+    and so it says where a gradient is summed: where a value that is the same along `axes`
+    meets one that is not. The partitioner erases it.
+
+    ```mlir
+    %y = dist.vary %x over @mesh ["data"] : tensor<2x4xf32>
+    ```
+  }];
+  let arguments = (ins Graph_Tensor:$input, FlatSymbolRefAttr:$mesh, StrArrayAttr:$axes);
+  let results = (outs Graph_Tensor:$result);
+  let assemblyFormat = "$input `over` $mesh $axes attr-dict `:` type($input)";
+}
+
+def Dist_ManualOp : Dist_Op<"manual", [Pure, Dist_UsesSymbols, DeclareOpInterfaceMethods<MappedCallOp>,
+    DeclareOpInterfaceMethods<ShardingRuleOp>]> {
+  let summary = "a function of one device's parts, with collectives of the user's own";
+  let description = [{
+    `shard_map`: every device calls the private function `callee` on its parts of the operands,
+    cut as `in` says, and what the devices return are the parts of the results, cut as `out`
+    says. The types of the function are local, those of the op global. In the function, and
+    in those that it calls, devices talk through collectives over the mesh's axes, all of which
+    are manual there; `callee` has no `dist.manual` of its own. Parts are equal: a cut dimension
+    is a multiple of its number of parts.
+
+    Along an axis that `out` does not use, all devices must return the same: the frontend
+    refuses what does not follow from the operands and collectives, this op believes it, and the
+    interpreter reports a difference. A value is the same along an axis if nothing that it is made of
+    differs: operands differ along the axes of their `in`, `dist.axis_index` along its own;
+    `all_reduce` and `all_gather` make it the same along theirs. Where such a value meets a float that
+    differs, and takes part in a derivative, it passes a `dist.vary` before. The cotangent of a value
+    that is the same along an axis is then whole on each device, that of one that differs is each
+    device's own, so that no derivative needs a sum or a quotient at the border.
+
+    ```mlir
+    func.func private @body(%x: tensor<2x4xf32>) -> tensor<2x4xf32> {
+      %0 = dist.all_reduce %x over @mesh ["data"] combine = sum : (tensor<2x4xf32>) -> tensor<2x4xf32>
+      …
+    %y = dist.manual @body(%x) over @mesh in = [#dist.sharding<@mesh, [{"data"}, {} ]>]
+        out = [#dist.sharding<@mesh, [{}, {} ]>] : (tensor<8x4xf32>) -> tensor<2x4xf32>
+    ```
+  }];
+  let arguments = (ins FlatSymbolRefAttr:$callee, Variadic<Graph_Tensor>:$inputs, FlatSymbolRefAttr:$mesh,
+      TypedArrayAttrBase<Dist_ShardingAttr, "shardings">:$inShardings,
+      TypedArrayAttrBase<Dist_ShardingAttr, "shardings">:$outShardings);
+  let results = (outs Variadic<Graph_Tensor>:$outputs);
+  let assemblyFormat = [{
+    $callee `(` $inputs `)` `over` $mesh `in` `=` $inShardings `out` `=` $outShardings attr-dict
+    `:` functional-type($inputs, $outputs)
+  }];
+  let extraClassDeclaration = [{
+    /// The axes that `in` or `out` use, ascending: each is a factor of the op's rule, of its number here.
+    ::llvm::SmallVector<unsigned, 2> getUsedAxes(MeshAttr mesh);
+  }];
 }
 
 #endif // MINIGPTC_DIST_OPS_TD

@@ -64,6 +64,11 @@ struct Freedom {
   }
 };
 
+/// Fails, with a diagnostic at the op, unless the attribute is a sharding whose mesh exists and has
+/// its axes, and the tensor (or buffer) as many dimensions. `what` names the tensor.
+llvm::LogicalResult verifySharding(mlir::Operation *op, mlir::Type type, mlir::Attribute attribute,
+                                   const llvm::Twine &what);
+
 /// "[{'data'}, {}] partial sum over 'tensor'", for messages.
 std::string toString(const Sharding &sharding, MeshAttr mesh);
 

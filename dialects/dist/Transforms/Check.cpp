@@ -91,9 +91,17 @@ LogicalResult Checker::checkFactors(Operation *op, const graph::ShardingRule &ru
 }
 
 LogicalResult Checker::checkResults(Operation *op) {
+  if (isa<CollectiveOp, AxisIndexOp, VaryOp>(op))
+    return op->emitOpError() << "speaks of one device's part, among whole tensors; it belongs "
+                                "into the function of a dist.manual";
   OpSharding cut = OpSharding::read(op, mesh);
   if (failed(checkFactors(op, cut.rule)))
     return failure();
+  if (auto manual = dyn_cast<ManualOp>(op))
+    for (auto [factor, axis] : llvm::enumerate(manual.getUsedAxes(mesh)))
+      if (cut.factorAxes[factor] != Axes{axis})
+        return manual.emitOpError() << "has parts along " << names({axis}) << ", but its "
+                                    << attr::kFactors << " say otherwise";
   for (OpResult result : op->getResults()) {
     std::optional<Sharding> sharding = Sharding::of(result, mesh);
     if (!sharding)
@@ -167,7 +175,7 @@ struct DistCheck : dist::impl::DistCheckBase<DistCheck> {
       return;
     WantedShardings shardings(getOperation(), mesh.getMesh());
     for (auto function : getOperation().getOps<func::FuncOp>())
-      if (runsOnDevices(function) && failed(Checker(mesh.getMesh(), shardings).check(function)))
+      if (isSharded(function) && failed(Checker(mesh.getMesh(), shardings).check(function)))
         return signalPassFailure();
   }
 };

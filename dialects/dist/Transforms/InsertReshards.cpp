@@ -67,7 +67,7 @@ struct DistInsertReshards : dist::impl::DistInsertReshardsBase<DistInsertReshard
       return;
     WantedShardings shardings(getOperation(), mesh.getMesh());
     for (auto function : getOperation().getOps<func::FuncOp>())
-      if (runsOnDevices(function))
+      if (isSharded(function))
         FunctionReshards(function, mesh, shardings).run();
   }
 };

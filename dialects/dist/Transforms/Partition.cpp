@@ -1,5 +1,6 @@
 //===- Partition.cpp - the program of one device --------------------------===//
 #include "dialects/dist/IR/LocalOp.h"
+#include "dialects/dist/Transforms/LocalFunctions.h"
 #include "dialects/dist/Transforms/Passes.h"
 #include "dialects/dist/Transforms/ReshardEmitter.h"
 #include "dialects/dist/Transforms/ShardingTable.h"
@@ -22,9 +23,10 @@ RankedTensorType tensorType(Value value) { return cast<RankedTensorType>(value.g
 /// Emits one function anew, with local types. Believes what `--dist-check` has checked.
 class FunctionPartitioner {
 public:
-  FunctionPartitioner(func::FuncOp function, MeshOp meshOp, ReshardEmitter &resharder)
+  FunctionPartitioner(func::FuncOp function, MeshOp meshOp, ReshardEmitter &resharder,
+                      LocalFunctions &locals)
       : function(function), meshOp(meshOp), mesh(meshOp.getMesh()), resharder(resharder),
-        builder(function.getContext()) {}
+        locals(locals), builder(function.getContext()) {}
 
   LogicalResult run();
 
@@ -55,6 +57,7 @@ private:
   MeshOp meshOp;
   MeshAttr mesh;
   ReshardEmitter &resharder;
+  LocalFunctions &locals;
   OpBuilder builder;
   IRMapping mapping;
 };
@@ -96,6 +99,8 @@ LogicalResult FunctionPartitioner::emit(Operation *op) {
     return emitReshard(op, constraint.getInput(), OriginAttr());
   if (auto call = dyn_cast<func::CallOp>(op))
     emitCall(call);
+  else if (auto manual = dyn_cast<ManualOp>(op))
+    mapping.map(op->getResults(), locals.emit(builder, manual, lookUp(op->getOperands())));
   else if (isa<func::ReturnOp>(op))
     func::ReturnOp::create(builder, op->getLoc(), lookUp(op->getOperands()));
   else
@@ -245,9 +250,12 @@ struct Partition : minigptc::dist::impl::DistPartitionBase<Partition> {
     if (!mesh)
       return;
     ReshardEmitter resharder(mesh);
+    LocalFunctions locals(getOperation());
     for (auto function : getOperation().getOps<func::FuncOp>())
-      if (runsOnDevices(function) && failed(FunctionPartitioner(function, mesh, resharder).run()))
+      if (isSharded(function) &&
+          failed(FunctionPartitioner(function, mesh, resharder, locals).run()))
         return signalPassFailure();
+    locals.finish();
   }
 };
 } // namespace

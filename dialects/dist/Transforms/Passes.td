@@ -9,6 +9,31 @@
 
 include "mlir/Pass/PassBase.td"
 
+def DistSeparateLocal : Pass<"dist-separate-local", "::mlir::ModuleOp"> {
+  let summary = "functions of a device's parts stand apart";
+  let description = [{
+    A function that a `dist.manual` calls has the types of one device's parts before the
+    partitioner runs, and passes that shard the others must leave it alone, with all that it
+    calls. Such functions get `dist.local`; one that is called on whole tensors, too
+    (equal functions are one, whatever their tensors are parts of), gets a copy.
+
+    ```mlir
+    func.func private @f(%x: tensor<4xf32>) -> tensor<4xf32> {…}
+    func.func @step(%x: tensor<4xf32>, %y: tensor<8xf32>) {
+      %0 = call @f(%x) : …
+      %1 = dist.manual @f(%y) over @mesh in = [#dist.sharding<@mesh, [{"data"} ]>] out = […] : …
+    ```
+    becomes
+    ```mlir
+    func.func private @f(%x: tensor<4xf32>) -> tensor<4xf32> {…}
+    func.func private @f_0(%x: tensor<4xf32>) -> tensor<4xf32> attributes {dist.local} {…}
+    func.func @step(%x: tensor<4xf32>, %y: tensor<8xf32>) {
+      %0 = call @f(%x) : …
+      %1 = dist.manual @f_0(%y) over @mesh in = […] out = […] : …
+    ```
+  }];
+}
+
 def DistDecompose : Pass<"dist-decompose", "::mlir::ModuleOp"> {
   let summary = "composite ops that cannot be cut become ops that can";
   let description = [{
@@ -148,6 +173,8 @@ def DistPartition : Pass<"dist-partition", "::mlir::ModuleOp"> {
     account of their offset (`iota`, `random_bits`), look up their part of a table, or
     combine statistics. An op of which no part lies on one device (a reshape of uneven
     parts) is computed whole, and cut.
+
+    A `dist.manual` is its function, in its place if nothing else calls that.
 
     Padding of uneven parts may hold anything, NaN too: where it is summed it is replaced
     before.

@@ -43,6 +43,7 @@ private:
   void spreadInputs();
   void spreadParameters();
   void spreadConstraints();
+  void claimManual(Spread &spread);
   void spreadState();
   void decideByStorage();
   void decideByStorage(OpEntry &entry);
@@ -117,7 +118,23 @@ void AxisPropagation::spreadConstraints() {
     if (std::optional<unsigned> dim = slot.sharding.dimOf(axis);
         dim && slot.constraint && slot.isAnnotated(axis))
       spread.claimAround(slot, *dim, slot.annotation);
+  claimManual(spread);
   spread.run();
+}
+
+/// What a manual op takes and gives is pinned.
+void AxisPropagation::claimManual(Spread &spread) {
+  for (OpEntry &entry : table.getOps()) {
+    if (!isa<ManualOp>(entry.op))
+      continue;
+    const Annotation *annotation = entry.decisions[axis].annotation;
+    for (OpOperand &operand : entry.op->getOpOperands())
+      if (auto dim = entry.ofOperand(operand.getOperandNumber()).dimOf(axis))
+        spread.claimDefiner(operand.get(), *dim, *annotation);
+    for (OpResult result : entry.op->getResults())
+      if (auto dim = entry.ofResult(result.getResultNumber()).dimOf(axis))
+        spread.claimUsers(result, *dim, *annotation);
+  }
 }
 
 void AxisPropagation::spreadState() {

@@ -66,7 +66,7 @@ FailureOr<ShardingTable> ShardingTable::build(ModuleOp module, MeshOp mesh) {
   table.planner = std::make_unique<ReshardPlanner>(table.mesh);
   table.graph = std::move(*graph);
   for (func::FuncOp function : table.graph.getPostOrder())
-    if (runsOnDevices(function))
+    if (isSharded(function))
       table.addFunction(function);
   return table;
 }
@@ -157,6 +157,10 @@ OpEntry OpEntry::of(Operation *op, MeshAttr mesh) {
   OpEntry entry{OpSharding::whole(op), op, {}, {}};
   entry.factorOf.resize(mesh.getNames().size());
   entry.decisions.resize(mesh.getNames().size());
+  static const Annotation specs{"the specs of shardMap"};
+  if (auto manual = dyn_cast<ManualOp>(op))
+    for (auto [factor, axis] : llvm::enumerate(manual.getUsedAxes(mesh)))
+      entry.cut(factor, axis, {ClaimClass::constraint, &specs});
   return entry;
 }
 
@@ -212,7 +216,7 @@ bool dist::isProduct(Operation *op) {
 }
 
 std::optional<unsigned> dist::followedOperand(const OpEntry &entry) {
-  if (entry.op->getNumResults() != 1 || isProduct(entry.op))
+  if (entry.op->getNumResults() != 1 || isProduct(entry.op) || isa<ManualOp>(entry.op))
     return std::nullopt;
   auto numElements = [](Value value) {
     return cast<RankedTensorType>(value.getType()).getNumElements();

@@ -41,7 +41,8 @@ struct Decision {
   const Annotation *annotation = nullptr;
 };
 
-/// An op that is no call, return or constraint.
+/// An op that is no call, return or constraint. The axes of a `dist.manual` are decided from
+/// the start.
 struct OpEntry : OpSharding {
   mlir::Operation *op;
   /// Per axis: the factor that it cuts and who says so.

@@ -62,7 +62,7 @@ LogicalResult Specializer::run() {
   if (failed(functions))
     return failure();
   for (func::FuncOp function : llvm::reverse(functions->getPostOrder())) {
-    if (!runsOnDevices(function))
+    if (!isSharded(function))
       continue;
     if (function.isPublic())
       completeEntry(function);

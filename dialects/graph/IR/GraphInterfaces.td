@@ -194,6 +194,28 @@ def LoopOp : Graph_Interface<"LoopOp"> {
       (ins "unsigned":$result)>];
 }
 
+def MappedCallOp : Graph_Interface<"MappedCallOp"> {
+  let description = [{
+    An op that calls a function on other tensors than its operands: on this device's
+    parts of them (`dist.manual`). A map, an attribute of the op's own dialect, says how an
+    operand or a result becomes the function's. Derivatives are mapped calls of the
+    function's derivatives.
+  }];
+  let methods = [
+    InterfaceMethod<"The function.", "::mlir::FlatSymbolRefAttr", "getMappedCallee">,
+    InterfaceMethod<"The map of each operand.", "::mlir::ArrayAttr", "getOperandMaps">,
+    InterfaceMethod<"The map of each result.", "::mlir::ArrayAttr", "getResultMaps">,
+    InterfaceMethod<[{
+        Calls another function of the module in the same way, with these maps: one per operand and
+        per result of the function. Null is that of a tensor, of one dimension or more, that one
+        such call hands over to another: whatever each device holds. The op itself may be in no
+        module.
+      }], "::mlir::Operation *", "callMapped",
+      (ins "::mlir::OpBuilder &":$builder, "::mlir::func::FuncOp":$callee,
+           "::mlir::ValueRange":$operands, "::llvm::ArrayRef<::mlir::Attribute>":$operandMaps,
+           "::llvm::ArrayRef<::mlir::Attribute>":$resultMaps)>];
+}
+
 def HostOp : Graph_Interface<"HostOp"> {
   let description = [{
     [external: compiler/target] A scalar op that a `graph.host` function may hold:

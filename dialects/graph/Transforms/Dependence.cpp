@@ -10,8 +10,7 @@ bool minigptc::graph::hasCotangent(Type type) {
 }
 
 void Dependence::forEachEdge(Operation &op, function_ref<void(OpResult, OpOperand &)> visit) {
-  auto call = dyn_cast<func::CallOp>(op);
-  func::FuncOp callee = call ? lookup(call) : nullptr;
+  func::FuncOp callee = lookup(&op);
   // Of a function without a body nothing is known: everything may depend.
   bool isKnown = callee && !callee.isDeclaration();
   ArrayRef<BitVector> summary = isKnown ? ofResults(callee) : ArrayRef<BitVector>();

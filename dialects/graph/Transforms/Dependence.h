@@ -1,8 +1,8 @@
 //===- Dependence.h - which values influence which -------------*- C++ -*-===//
 //
 // A derivative can flow from one float tensor to another through an op that
-// reads the first and gives the second. Calls are looked through: a summary per
-// function says which results depend on which arguments.
+// reads the first and gives the second. Calls (mapped ones, too) are looked through: a
+// summary per function says which results depend on which arguments.
 //
 //===----------------------------------------------------------------------===//
 #ifndef MINIGPTC_DIALECTS_GRAPH_TRANSFORMS_DEPENDENCE_H
@@ -20,7 +20,8 @@ using ValueSet = llvm::DenseSet<mlir::Value>;
 
 class Dependence {
 public:
-  using Lookup = std::function<mlir::func::FuncOp(mlir::func::CallOp)>;
+  /// The function that an op calls, or null if it calls none.
+  using Lookup = std::function<mlir::func::FuncOp(mlir::Operation *)>;
   explicit Dependence(Lookup lookup) : lookup(std::move(lookup)) {}
 
   /// For each result of a function, the arguments that it depends on. Computed

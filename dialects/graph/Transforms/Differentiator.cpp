@@ -7,10 +7,17 @@ using namespace mlir;
 using namespace minigptc::graph;
 
 Differentiator::Differentiator(ModuleOp module, double recomputePrice)
-    : dependence([this](func::CallOp call) { return lookup(call); }),
+    : dependence([this](Operation *op) { return lookup(op); }),
       recomputePrice(recomputePrice) {
   for (auto function : module.getOps<func::FuncOp>())
     functions[function.getSymNameAttr()] = function;
+}
+
+func::FuncOp Differentiator::lookup(Operation *op) const {
+  if (auto call = dyn_cast<func::CallOp>(op))
+    return lookup(call.getCalleeAttr().getAttr());
+  auto mapped = dyn_cast<MappedCallOp>(op);
+  return mapped ? lookup(mapped.getMappedCallee().getAttr()) : func::FuncOp();
 }
 
 DerivativeKey Differentiator::makeKey(func::FuncOp function, const BitVector &wanted,
@@ -89,28 +96,32 @@ void Differentiator::insert(func::FuncOp function, func::FuncOp original, String
   after = function;
 }
 
-void Differentiator::dropUnusedSaves(func::CallOp call) {
-  func::FuncOp original = originals.lookup(lookup(call));
+void Differentiator::dropUnusedSaves(Operation *call) {
+  func::FuncOp callee = lookup(call), original = callee ? originals.lookup(callee) : nullptr;
   if (!original)
     return;
   unsigned kept = original.getNumResults();
-  if (!llvm::all_of(call.getResults().drop_front(kept),
+  if (!llvm::all_of(call->getResults().drop_front(kept),
                     [](Value saved) { return saved.use_empty(); }))
     return;
   OpBuilder builder(call);
-  auto plain = func::CallOp::create(builder, call.getLoc(), original, call.getOperands());
-  for (auto [before, after] : llvm::zip(call.getResults().take_front(kept), plain.getResults()))
+  auto mapped = dyn_cast<MappedCallOp>(call);
+  Operation *plain =
+      mapped ? mapped.callMapped(builder, original, call->getOperands(),
+                                 mapped.getOperandMaps().getValue(),
+                                 mapped.getResultMaps().getValue().take_front(kept))
+             : func::CallOp::create(builder, call->getLoc(), original, call->getOperands());
+  for (auto [before, after] : llvm::zip(call->getResults().take_front(kept), plain->getResults()))
     before.replaceAllUsesWith(after);
-  call.erase();
+  call->erase();
 }
 
 bool Differentiator::isProduct(Operation *op) {
-  auto call = dyn_cast<func::CallOp>(op);
-  if (!call) {
+  func::FuncOp callee = lookup(op);
+  if (!callee) {
     auto cost = dyn_cast<CostOp>(op);
     return cost && cost.getMatmulFlops() > 0;
   }
-  func::FuncOp callee = lookup(call);
   if (auto it = multiplies.find(callee); it != multiplies.end())
     return it->second;
   bool result = callee
@@ -122,10 +133,9 @@ bool Differentiator::isProduct(Operation *op) {
 }
 
 double Differentiator::getCost(Operation *op) {
-  auto call = dyn_cast<func::CallOp>(op);
-  if (!call)
+  func::FuncOp callee = lookup(op);
+  if (!callee)
     return getOpCost(op);
-  func::FuncOp callee = lookup(call);
   if (auto it = costs.find(callee); it != costs.end())
     return it->second;
   double cost = 0;

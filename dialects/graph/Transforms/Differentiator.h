@@ -46,6 +46,11 @@ struct Derivative {
   bool exists() const { return backward != nullptr; }
 };
 
+/// The maps with which a mapped call (`MappedCallOp`) calls f, and so its derivative.
+struct CallMaps {
+  llvm::SmallVector<mlir::Attribute> operands, results;
+};
+
 /// What a derivative of one function is shared by. Masks are as small as the
 /// dependence of results on arguments allows.
 struct DerivativeKey {
@@ -81,6 +86,17 @@ public:
                                               mlir::ValueRange forwardResults,
                                               llvm::ArrayRef<mlir::Value> cotangents);
 
+  /// The same for an op that calls f on other tensors than its operands. What the forward call
+  /// hands over to the backward call has a dimension (`withDimensions`).
+  mlir::Operation *callForward(mlir::OpBuilder &builder, MappedCallOp call,
+                               const Derivative &derivative, const CallMaps &maps);
+  llvm::SmallVector<mlir::Value> callBackward(mlir::OpBuilder &builder, MappedCallOp call,
+                                              const Derivative &derivative, const CallMaps &maps,
+                                              mlir::ValueRange forwardResults,
+                                              llvm::ArrayRef<mlir::Value> cotangents);
+  /// The derivative with scalars that are saved as tensors of one element.
+  const Derivative &withDimensions(mlir::func::FuncOp function, const Derivative &derivative);
+
   /// Types and places of what the price kept from being saved, in the order decided.
   llvm::ArrayRef<std::pair<mlir::Type, mlir::Location>> getRecomputed() const { return recomputed; }
 
@@ -90,9 +106,8 @@ private:
   friend class FunctionDifferentiator;
   using Entry = std::pair<DerivativeKey, std::unique_ptr<Derivative>>;
 
-  mlir::func::FuncOp lookup(mlir::func::CallOp call) const {
-    return lookup(call.getCalleeAttr().getAttr());
-  }
+  /// The function that an op calls, or null if it calls none.
+  mlir::func::FuncOp lookup(mlir::Operation *op) const;
   /// Puts a function after the original and what was made of it before, named
   /// after the original, with a number where that name is taken.
   void insert(mlir::func::FuncOp function, mlir::func::FuncOp original, llvm::StringRef suffix);
@@ -100,7 +115,7 @@ private:
   DerivativeKey makeKey(mlir::func::FuncOp function, const llvm::BitVector &wanted,
                         const llvm::BitVector &live, std::optional<RematPolicy> inherited);
   /// A forward function whose saved values nobody reads is the function itself.
-  void dropUnusedSaves(mlir::func::CallOp call);
+  void dropUnusedSaves(mlir::Operation *call);
   /// True for ops that multiply matrices, and calls of functions that do.
   bool isProduct(mlir::Operation *op);
   /// `getOpCost`, of a call that of its callee's ops.
@@ -109,6 +124,7 @@ private:
   llvm::DenseMap<mlir::StringAttr, mlir::func::FuncOp> functions;
   Dependence dependence;
   llvm::DenseMap<mlir::Operation *, std::vector<Entry>> derivatives;
+  llvm::DenseMap<const Derivative *, std::unique_ptr<Derivative>> dimensioned;
   llvm::DenseMap<mlir::Operation *, mlir::func::FuncOp> originals; // of forward functions
   llvm::DenseMap<mlir::Operation *, mlir::func::FuncOp> lastOf;    // made of an original
   llvm::DenseMap<mlir::Operation *, bool> multiplies;

@@ -123,6 +123,8 @@ LogicalResult FunctionDifferentiator::differentiateOp(Operation *&op) {
   SmallVector<Value> gradients(op->getNumOperands());
   LogicalResult result = isa<func::CallOp>(op)
                              ? differentiateCall(op, cotangents, wanted, gradients)
+                         : isa<MappedCallOp>(op)
+                             ? differentiateMapped(op, cotangents, wanted, gradients)
                              : buildVjp(op, cotangents, wanted, gradients);
   if (failed(result))
     return failure();
@@ -148,11 +150,9 @@ LogicalResult FunctionDifferentiator::buildVjp(Operation *op, ArrayRef<Value> co
   return success();
 }
 
-LogicalResult FunctionDifferentiator::differentiateCall(Operation *&op, ArrayRef<Value> cotangents,
-                                                        ArrayRef<bool> wanted,
-                                                        SmallVectorImpl<Value> &gradients) {
-  auto call = cast<func::CallOp>(op);
-  func::FuncOp callee = parent.lookup(call);
+FailureOr<const Derivative *>
+FunctionDifferentiator::differentiateCallee(func::FuncOp callee, ArrayRef<Value> cotangents,
+                                            ArrayRef<bool> wanted) {
   BitVector wantedArguments(wanted.size()), live(cotangents.size());
   for (auto [i, isWanted] : llvm::enumerate(wanted))
     wantedArguments[i] = isWanted;
@@ -160,22 +160,52 @@ LogicalResult FunctionDifferentiator::differentiateCall(Operation *&op, ArrayRef
     live[i] = bool(cotangent);
   // A callee that is computed again as a whole decides for itself.
   bool inherits = key.policy && *key.policy != RematPolicy::nothing;
-  auto inner = parent.differentiate(callee, wantedArguments, live,
-                                    inherits ? key.policy : std::nullopt, origin);
-  if (failed(inner))
-    return failure();
-  if (!(*inner)->exists())
-    return success();
+  return parent.differentiate(callee, wantedArguments, live, inherits ? key.policy : std::nullopt,
+                              origin);
+}
 
-  OpBuilder forwardBuilder(call);
-  auto forward = parent.callForward(forwardBuilder, call.getLoc(), **inner, call.getOperands());
-  ValueRange results = forward.getResults();
-  call->replaceAllUsesWith(results.take_front(call.getNumResults()));
+/// A call of the forward function in place of the function's.
+void FunctionDifferentiator::replaceForward(Operation *&op, Operation *forward) {
+  op->replaceAllUsesWith(forward->getResults().take_front(op->getNumResults()));
   forwardSet.erase(op);
   op->erase();
   op = forward;
   forwardSet.insert(op);
+}
+
+LogicalResult FunctionDifferentiator::differentiateCall(Operation *&op, ArrayRef<Value> cotangents,
+                                                        ArrayRef<bool> wanted,
+                                                        SmallVectorImpl<Value> &gradients) {
+  auto inner = differentiateCallee(parent.lookup(op), cotangents, wanted);
+  if (failed(inner))
+    return failure();
+  if (!(*inner)->exists())
+    return success();
+  OpBuilder forwardBuilder(op);
+  auto forward = parent.callForward(forwardBuilder, op->getLoc(), **inner, op->getOperands());
+  replaceForward(op, forward);
   gradients = parent.callBackward(builder, forward.getLoc(), **inner, forward.getOperands(),
-                                  results, cotangents);
+                                  forward.getResults(), cotangents);
+  return success();
+}
+
+LogicalResult FunctionDifferentiator::differentiateMapped(Operation *&op,
+                                                          ArrayRef<Value> cotangents,
+                                                          ArrayRef<bool> wanted,
+                                                          SmallVectorImpl<Value> &gradients) {
+  func::FuncOp callee = parent.lookup(op);
+  auto inner = differentiateCallee(callee, cotangents, wanted);
+  if (failed(inner))
+    return failure();
+  if (!(*inner)->exists())
+    return success();
+  const Derivative &made = parent.withDimensions(callee, **inner);
+  auto call = cast<MappedCallOp>(op);
+  CallMaps maps{SmallVector<Attribute>(call.getOperandMaps().getValue()),
+                SmallVector<Attribute>(call.getResultMaps().getValue())};
+  OpBuilder forwardBuilder(op);
+  replaceForward(op, parent.callForward(forwardBuilder, call, made, maps));
+  gradients = parent.callBackward(builder, cast<MappedCallOp>(op), made, maps, op->getResults(),
+                                  cotangents);
   return success();
 }

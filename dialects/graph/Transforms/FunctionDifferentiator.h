@@ -31,6 +31,14 @@ private:
   llvm::LogicalResult buildVjp(mlir::Operation *op, llvm::ArrayRef<mlir::Value> cotangents,
                                llvm::ArrayRef<bool> wanted,
                                llvm::MutableArrayRef<mlir::Value> gradients);
+  llvm::FailureOr<const Derivative *> differentiateCallee(mlir::func::FuncOp callee,
+                                                          llvm::ArrayRef<mlir::Value> cotangents,
+                                                          llvm::ArrayRef<bool> wanted);
+  void replaceForward(mlir::Operation *&op, mlir::Operation *forward);
+  llvm::LogicalResult differentiateMapped(mlir::Operation *&op,
+                                          llvm::ArrayRef<mlir::Value> cotangents,
+                                          llvm::ArrayRef<bool> wanted,
+                                          llvm::SmallVectorImpl<mlir::Value> &gradients);
   llvm::LogicalResult differentiateCall(mlir::Operation *&op,
                                         llvm::ArrayRef<mlir::Value> cotangents,
                                         llvm::ArrayRef<bool> wanted,

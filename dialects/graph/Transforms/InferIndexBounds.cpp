@@ -50,6 +50,8 @@ private:
       demandOfCallee(call.getCalleeAttr(), call.getOperands());
     if (auto vjp = dyn_cast<VjpOp>(op))
       demandOfCallee(vjp.getCalleeAttr(), vjp.getInputs());
+    if (auto mapped = dyn_cast<MappedCallOp>(op))
+      demandOfParts(mapped);
     if (auto move = dyn_cast<ElementMoveOp>(op))
       for (const Check &check : checks.lookup(op->getResult(0)))
         for (OpOperand &operand : op->getOpOperands())
@@ -75,6 +77,17 @@ private:
     for (auto [argument, operand] : llvm::zip(callee.getArguments(), operands))
       for (const Check &check : Checks(checks.lookup(argument)))
         demand(operand, check);
+  }
+
+  /// What is asked of all elements of every device's part is asked of all elements.
+  void demandOfParts(MappedCallOp call) {
+    func::FuncOp callee = functions.lookup(call.getMappedCallee().getAttr());
+    if (!callee || callee.isDeclaration())
+      return;
+    for (auto [argument, operand] : llvm::zip(callee.getArguments(), call->getOperands()))
+      for (const Check &check : Checks(checks.lookup(argument)))
+        if (check.part.isWhole(cast<RankedTensorType>(argument.getType()).getShape()))
+          demand(operand, IndexDomain{0, check.bound, check.ignored});
   }
 
   void annotate(func::FuncOp function) {

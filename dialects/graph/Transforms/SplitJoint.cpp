@@ -143,7 +143,7 @@ void FunctionDifferentiator::buildForward() {
   eraseIf([](Operation *op) {
     return op->use_empty() && (isMemoryEffectFree(op) || isa<func::CallOp>(op));
   });
-  for (auto call : llvm::make_early_inc_range(body.getOps<func::CallOp>()))
-    parent.dropUnusedSaves(call);
+  for (Operation &op : llvm::make_early_inc_range(body))
+    parent.dropUnusedSaves(&op);
   derivative->forward = joint.release();
 }

@@ -91,3 +91,23 @@ func.func @factors(%x: tensor<4xf32> {dist.sharding = #dist.sharding<@mesh, [{"d
   %0 = graph.negate %x {dist.factors = [["data"], []], dist.shardings = [#dist.sharding<@mesh, [{"data"} ]>]} : tensor<4xf32>
   return %0 : tensor<4xf32>
 }
+
+// -----
+
+// What one device does with its part has no place among whole tensors.
+dist.mesh @mesh = <["data"=2]>
+func.func @collective(%x: tensor<4xf32> {dist.sharding = #dist.sharding<@mesh, [{} ]>}) {
+  // expected-error @below {{speaks of one device's part, among whole tensors; it belongs into the function of a dist.manual}}
+  %0 = dist.all_reduce %x over @mesh ["data"] combine = sum : (tensor<4xf32>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
+dist.mesh @mesh = <["data"=2]>
+func.func private @body(%x: tensor<2xf32>) -> tensor<2xf32> attributes {dist.local} { return %x : tensor<2xf32> }
+func.func @manual(%x: tensor<4xf32> {dist.sharding = #dist.sharding<@mesh, [{"data"} ]>}) {
+  // expected-error @below {{has parts along 'data', but its dist.factors say otherwise}}
+  %0 = dist.manual @body(%x) over @mesh in = [#dist.sharding<@mesh, [{"data"}]>] out = [#dist.sharding<@mesh, [{"data"}]>] {dist.shardings = [#dist.sharding<@mesh, [{"data"}]>]} : (tensor<4xf32>) -> tensor<4xf32>
+  return
+}

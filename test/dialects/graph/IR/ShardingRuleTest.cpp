@@ -295,6 +295,7 @@ static void checkCoverage(ModuleRunner &runner) {
       "graph.random_bits",
       "graph.slice",
       "graph.dynamic_slice",
+      "dist.manual",
       // Made by a pass.
       "graph.dot_accumulate",
   };
