@@ -123,7 +123,7 @@ public:
   void setVarying(mlir::ValueRange values, AxisSet axes);
   AxisSet axisSet(llvm::ArrayRef<std::string> axes) const;
   /// The value, of which devices along `axes` may hold different ones from here on: where it is used
-  /// with such, its gradient is summed. Values without gradient are as they were.
+  /// with such, its gradient is summed. Values without gradient (integers, constants) are as they were.
   mlir::Value vary(mlir::Value value, AxisSet axes, const std::source_location &where);
   /// Makes operands of one op vary along the same axes, and gives these.
   AxisSet varyTogether(llvm::MutableArrayRef<mlir::Value> operands,

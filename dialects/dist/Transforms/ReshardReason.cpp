@@ -17,6 +17,8 @@ static std::string describeUser(OpOperand &use) {
     return describe(cast<func::FuncOp>(user->getParentOp()), use.getOperandNumber(), true);
   if (isa<ConstraintOp>(user))
     return "the constraint";
+  if (isa<ManualOp>(user))
+    return "the shardMap";
   return ("'" + user->getName().stripDialect() + "'").str();
 }
 

@@ -359,7 +359,7 @@ TEST_CASE("layers inside, under a spec outside") {
     x[i] = std::sin(float(i));
   auto run = [&](const Mesh &mesh) {
     auto f = jit([&, mesh](Tree p, Value a) { return grad([&](Tree q) { return loss(mesh)(q, a); })(p)["layer"]["weight"]; },
-                 {.mesh = mesh, .inSpecs = {{"arg1", P("x")}}});
+                 {.mesh = mesh, .inSpecs = {{"x", P("x")}}, .arguments = {"params", "x"}});
     return valuesOf(f(params, vector(x, {8, 4})));
   };
   Floats many = run(line), one = run(Mesh{{"x", 1}});

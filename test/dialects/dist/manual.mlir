@@ -5,7 +5,7 @@ dist.mesh @mesh = <["data"=4, "tensor"=2]>
 func.func private @body(%x: tensor<2x4xf32>, %w: tensor<4x3xf32>) -> (tensor<2x3xf32>, tensor<f32>) {
   // CHECK: dist.vary %arg1 over @mesh ["data"] : tensor<4x3xf32>
   %0 = dist.vary %w over @mesh ["data"] : tensor<4x3xf32>
-  %1 = graph.dot_general %x, %0 batch = [] x [] contract = [1] x [0] : (tensor<2x4xf32>, tensor<4x3xf32>) -> tensor<2x3xf32>
+  %1 = graph.dot_general %x, %0, batching_dims = [] x [], contracting_dims = [1] x [0] : (tensor<2x4xf32>, tensor<4x3xf32>) -> tensor<2x3xf32>
   %2 = graph.reduce sum, %1, dims = [0, 1] : (tensor<2x3xf32>) -> tensor<f32>
   %3 = dist.all_reduce %2 over @mesh ["data", "tensor"] combine = sum : (tensor<f32>) -> tensor<f32>
   return %1, %3 : tensor<2x3xf32>, tensor<f32>

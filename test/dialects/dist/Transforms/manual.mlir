@@ -9,8 +9,8 @@ dist.mesh @mesh = <["data"=2, "tensor"=2]>
 func.func private @body(%x: tensor<4x8xf32>, %w: tensor<8x3xf32>) -> tensor<4x3xf32> {
   %0 = dist.vary %w over @mesh ["data"] : tensor<8x3xf32>
   %1 = dist.all_gather %x over @mesh ["tensor"] dims = [1] : (tensor<4x8xf32>) -> tensor<4x16xf32>
-  %2 = graph.slice %1 start = [0, 0] limit = [4, 8] strides = [1, 1] : (tensor<4x16xf32>) -> tensor<4x8xf32>
-  %3 = graph.dot_general %2, %0 batch = [] x [] contract = [1] x [0] : (tensor<4x8xf32>, tensor<8x3xf32>) -> tensor<4x3xf32>
+  %2 = graph.slice %1 [0, 0] : [4, 8] : [1, 1] : (tensor<4x16xf32>) -> tensor<4x8xf32>
+  %3 = graph.dot_general %2, %0, batching_dims = [] x [], contracting_dims = [1] x [0] : (tensor<4x8xf32>, tensor<8x3xf32>) -> tensor<4x3xf32>
   return %3 : tensor<4x3xf32>
 }
 
@@ -18,9 +18,10 @@ func.func private @body(%x: tensor<4x8xf32>, %w: tensor<8x3xf32>) -> tensor<4x3x
 // is computed of the result follows it.
 // SHARD-LABEL: func.func @step
 // SHARD: dist.reshard %arg0 to <@mesh, [{"data"}, {"tensor"}]>
+// SHARD-SAME: why = "the shardMap computes its part along 'tensor'", annotation = "the specs of shardMap"
 // SHARD: dist.reshard %arg1 to <@mesh, [{}, {"tensor"}]>
 // SHARD: dist.manual @body
-// SHARD-SAME: dist.factors = [["data"], ["tensor"],
+// SHARD-SAME: dist.factors = {{\[\[}}"data"], ["tensor"],
 // SHARD-SAME: dist.shardings = [#dist.sharding<@mesh, [{"data"}, {"tensor"}]>]
 // SHARD: graph.exponential {{.*}}dist.shardings = [#dist.sharding<@mesh, [{"data"}, {"tensor"}]>]
 
@@ -28,7 +29,7 @@ func.func private @body(%x: tensor<4x8xf32>, %w: tensor<8x3xf32>) -> tensor<4x3x
 // SPMD-LABEL: func.func @step(%arg0: tensor<8x16xf32>
 // SPMD-DAG: dist.all_slice %arg0
 // SPMD-DAG: dist.all_to_all %arg1
-// SPMD: dist.all_gather {{.*}} over @mesh ["tensor"] dims = [1] {{.*}} : (tensor<4x8xf32>) -> tensor<4x16xf32>
+// SPMD: dist.all_gather {{.*}} over @mesh ["tensor"] dims = [1] : (tensor<4x8xf32>) -> tensor<4x16xf32>
 // SPMD-NOT: dist.vary
 // SPMD: graph.dot_general {{.*}} -> tensor<4x3xf32>
 // SPMD: graph.exponential {{.*}} : tensor<4x3xf32>
