@@ -1,6 +1,7 @@
 //===- Collectives.cpp - ops that devices compute together ----------------===//
 #include "compiler/interpreter/Combine.h"
 #include "compiler/interpreter/Element.h"
+#include "compiler/interpreter/Evaluation.h"
 #include "compiler/interpreter/Models.h"
 #include "compiler/interpreter/Shards.h"
 

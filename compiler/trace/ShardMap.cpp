@@ -51,9 +51,10 @@ std::string describePart(const std::string &what, const std::string &path) {
 
 void ShardMapCall::checkMesh() const {
   if (context.manualMesh())
-    emit.fail("shardMap: this is in the function of another shardMap, in which all axes of the mesh "
-              "are manual already",
-              {"call the function itself: its collectives see the same axes"});
+    emit.fail(
+        "shardMap: this is in the function of another shardMap, in which all axes of the mesh "
+        "are manual already",
+        {"call the function itself: its collectives see the same axes"});
   toMeshAttr(context.mlir(), mesh, emit.where);
   if (context.mesh() == mesh || (context.mesh().empty() && mesh.numDevices() == 1))
     return;
@@ -73,8 +74,9 @@ const PathSpec &ShardMapCall::find(const std::string &what, const std::string &p
       if (!best || best->path.size() < spec.path.size())
         best = &spec;
   if (!best)
-    emit.fail(describePart(what, path) + " has no spec",
-              {"P() is for what is whole on every device, and path \"\" for all that have no other"});
+    emit.fail(
+        describePart(what, path) + " has no spec",
+        {"P() is for what is whole on every device, and path \"\" for all that have no other"});
   return *best;
 }
 
@@ -113,8 +115,7 @@ mlir::RankedTensorType ShardMapCall::wholeOf(mlir::RankedTensorType part,
 void ShardMapCall::note(SmallVector<mlir::Attribute> &shardings, const std::string &what,
                         mlir::RankedTensorType type, const PartitionSpec &spec,
                         const std::source_location &where) const {
-  if (auto sharding =
-          toShardingAttr(context.mlir(), what, toTensorType(type), spec, mesh, where))
+  if (auto sharding = toShardingAttr(context.mlir(), what, toTensorType(type), spec, mesh, where))
     shardings.push_back(sharding);
 }
 
@@ -165,8 +166,8 @@ Tree ShardMapCall::run(const TreeFunction &fn, std::span<const Tree> arguments,
       options.localTypes.push_back(partOf(what, type, spec));
       options.varying.push_back(axesOf(spec.spec));
     }
-  TracedFunction traced = context.traceFunction("shard_map", flat.values, bodyOf(fn, arguments),
-                                                emit.where, options);
+  TracedFunction traced =
+      context.traceFunction("shard_map", flat.values, bodyOf(fn, arguments), emit.where, options);
   for (mlir::Value captured : llvm::drop_begin(traced.operands, flat.values.size()))
     note(in, "shardMap", typeOf(captured), P(), emit.where);
 
@@ -174,8 +175,7 @@ Tree ShardMapCall::run(const TreeFunction &fn, std::span<const Tree> arguments,
   for (const auto &[path, leaf] : traced.output.flatten()) {
     const PathSpec &spec = find("the result", path, outSpecs);
     std::string what = describePart("the result", path);
-    auto part =
-        llvm::cast<mlir::RankedTensorType>(traced.function.getResultTypes()[types.size()]);
+    auto part = llvm::cast<mlir::RankedTensorType>(traced.function.getResultTypes()[types.size()]);
     note(out, what, part, spec.spec, spec.where);
     checkSame(what, traced.varying[types.size()], spec);
     types.push_back(wholeOf(part, spec.spec));

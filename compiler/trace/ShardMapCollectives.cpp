@@ -51,8 +51,8 @@ public:
     return emit.wrap(result);
   }
   mlir::NamedAttribute sum() const {
-    return emit.attribute(
-        "combine", graph::ReduceKindAttr::get(emit.context.mlir(), graph::ReduceKind::sum));
+    return emit.attribute("combine",
+                          graph::ReduceKindAttr::get(emit.context.mlir(), graph::ReduceKind::sum));
   }
   /// The type with a dimension cut into n parts; fails if n does not divide it.
   mlir::RankedTensorType cut(mlir::RankedTensorType type, int64_t dim) const {
@@ -97,9 +97,9 @@ private:
   mlir::Attribute origins() const {
     return mlir::ArrayAttr::get(
         emit.context.mlir(),
-        mlir::Attribute(dist::OriginAttr::get(
-            emit.context.mlir(), (llvm::Twine("the program's own ") + what).str(), "shardMap", "",
-            "")));
+        mlir::Attribute(dist::OriginAttr::get(emit.context.mlir(),
+                                              (llvm::Twine("the program's own ") + what).str(),
+                                              "shardMap", "", "")));
   }
 
   const char *what;
@@ -219,17 +219,16 @@ Value minigptc::ppermute(const Value &x, const DimSpec &axes,
                            std::to_string(sources[size_t(target)]) + " and of " +
                            std::to_string(source));
     if (targets[size_t(source)] >= 0)
-      collective.emit.fail("ppermute: device " + std::to_string(source) +
-                               " gives its tensor to two, " +
-                               std::to_string(targets[size_t(source)]) + " and " +
-                               std::to_string(target),
-                           {"allGather gives it to all"});
+      collective.emit.fail(
+          "ppermute: device " + std::to_string(source) + " gives its tensor to two, " +
+              std::to_string(targets[size_t(source)]) + " and " + std::to_string(target),
+          {"allGather gives it to all"});
     sources[size_t(target)] = source;
     targets[size_t(source)] = target;
   }
   if (collective.size() == 1)
-    return collective.emit.wrap(
-        sourceTargets.empty() ? collective.emit.splat(0, typeOf(operand)) : operand);
+    return collective.emit.wrap(sourceTargets.empty() ? collective.emit.splat(0, typeOf(operand))
+                                                      : operand);
   return collective.create<dist::CollectivePermuteOp>(
       operand, collective.emit.ints("sources", sources), typeOf(operand), true);
 }

@@ -43,7 +43,8 @@ AxisSet TraceContext::axisSet(ArrayRef<std::string> axes) const {
 mlir::Value TraceContext::vary(mlir::Value value, AxisSet axes, const std::source_location &where) {
   AxisSet more = axes & ~varying(value);
   Operation *made = value.getDefiningOp();
-  if (!more || (made && made->getNumOperands() == 0) || !isa<FloatType>(cast<RankedTensorType>(value.getType()).getElementType()))
+  if (!more || (made && made->getNumOperands() == 0) ||
+      !isa<FloatType>(cast<RankedTensorType>(value.getType()).getElementType()))
     return value;
   mlir::Value &known = scope().varied[{value, more}];
   if (known)

@@ -159,8 +159,7 @@ LogicalResult CollectivePermuteOp::buildVjp(OpBuilder &builder, ArrayRef<Value> 
   }
   if (!asked.isEmpty())
     asked.give(CollectivePermuteOp::create(builder, getLoc(), asked.getTypes(),
-                                           asked.getCotangents(), getMesh(), getAxes(),
-                                           inverse),
+                                           asked.getCotangents(), getMesh(), getAxes(), inverse),
                gradients);
   return success();
 }

@@ -31,8 +31,7 @@ Value reshapeTo(OpBuilder &builder, Value value, Type type) {
 func::FuncOp wrap(func::FuncOp inner, TypeRange arguments, TypeRange results) {
   Location loc = inner.getLoc();
   OpBuilder builder(inner.getContext());
-  auto wrapper =
-      func::FuncOp::create(loc, "wrapper", builder.getFunctionType(arguments, results));
+  auto wrapper = func::FuncOp::create(loc, "wrapper", builder.getFunctionType(arguments, results));
   wrapper.setPrivate();
   builder.setInsertionPointToStart(wrapper.addEntryBlock());
   SmallVector<Value> operands;
@@ -90,9 +89,9 @@ SmallVector<Value> Differentiator::callBackward(OpBuilder &builder, MappedCallOp
   for (auto [source, number] : derivative.residuals) {
     bool isArgument = source == Residual::Source::argument;
     operands.push_back(isArgument ? call->getOperand(number) : forwardResults[number]);
-    operandMaps.push_back(isArgument                      ? maps.operands[number]
+    operandMaps.push_back(isArgument                     ? maps.operands[number]
                           : number < maps.results.size() ? maps.results[number]
-                                                          : Attribute());
+                                                         : Attribute());
   }
   for (unsigned result : derivative.live.set_bits()) {
     operands.push_back(cotangents[result]);
@@ -101,8 +100,7 @@ SmallVector<Value> Differentiator::callBackward(OpBuilder &builder, MappedCallOp
   for (auto [argument, result] : llvm::enumerate(derivative.gradients))
     if (result >= 0)
       resultMaps[result] = maps.operands[argument];
-  Operation *backward =
-      call.callMapped(builder, function, operands, operandMaps, resultMaps);
+  Operation *backward = call.callMapped(builder, function, operands, operandMaps, resultMaps);
   return llvm::map_to_vector(derivative.gradients, [&](int number) {
     return number < 0 ? Value() : Value(backward->getResult(number));
   });

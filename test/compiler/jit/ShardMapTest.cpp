@@ -1,5 +1,5 @@
-// shardMap and its collectives: values worked out by hand, gradients against differences and against
-// the same function without devices.
+// shardMap and its collectives: values worked out by hand, gradients against differences and
+// against the same function without devices.
 #include "minigptc/minigptc.h"
 
 #include <catch2/catch.hpp>
@@ -49,46 +49,56 @@ TEST_CASE("collectives along the only axis") {
   using Pairs = std::vector<std::pair<int64_t, int64_t>>;
   // Device d has [2d, 2d + 1].
   CHECK(onParts(line, [](Value x) { return psum(x, "x"); }, P("x"), P()) == Floats{12, 16});
-  CHECK(onParts(line, [](Value x) { return psum(x, "x"); }, P("x"), P("x")) ==
+  CHECK(onParts(
+            line, [](Value x) { return psum(x, "x"); }, P("x"), P("x")) ==
         Floats{12, 16, 12, 16, 12, 16, 12, 16});
   CHECK(onParts(line, [](Value x) { return pmean(x, "x"); }, P("x"), P()) == Floats{3, 4});
-  CHECK(onParts(line, [](Value x) { return allGather(x, "x"); }, P("x"), P()) ==
+  CHECK(onParts(
+            line, [](Value x) { return allGather(x, "x"); }, P("x"), P()) ==
         Floats{0, 1, 2, 3, 4, 5, 6, 7});
-  CHECK(onParts(line, [](Value x) { return psumScatter(concatenate({x, x + 10}), "x"); }, P("x"),
-                P("x")) == Floats{12, 16, 52, 56});
-  CHECK(onParts(line, [](Value x) { return asFloat(axisIndex("x")) * 10 + x; }, P("x"), P("x")) ==
+  CHECK(onParts(
+            line, [](Value x) { return psumScatter(concatenate({x, x + 10}), "x"); }, P("x"),
+            P("x")) == Floats{12, 16, 52, 56});
+  CHECK(onParts(
+            line, [](Value x) { return asFloat(axisIndex("x")) * 10 + x; }, P("x"), P("x")) ==
         Floats{0, 1, 12, 13, 24, 25, 36, 37});
-  CHECK(onParts(line, [](Value x) { return ppermute(x, "x", Pairs{{0, 1}, {1, 2}, {3, 0}}); },
-                P("x"), P("x")) == Floats{6, 7, 0, 1, 2, 3, 0, 0});
+  CHECK(onParts(
+            line, [](Value x) { return ppermute(x, "x", Pairs{{0, 1}, {1, 2}, {3, 0}}); }, P("x"),
+            P("x")) == Floats{6, 7, 0, 1, 2, 3, 0, 0});
   CHECK(onParts(line, [](Value x) { return x * double(axisSize("x")); }, P("x"), P("x"))[1] == 4);
 }
 
 TEST_CASE("a matrix changes hands") {
   // Device d has row d of [[0, 1, 2, 3], [4, …]].
-  Floats columns = onParts(
-      line, [](Value x) { return allToAll(x, "x", 1, 0); }, P("x", None), P(None, "x"), {4, 4});
+  Floats columns = onParts(line, [](Value x) { return allToAll(x, "x", 1, 0); }, P("x", None),
+                           P(None, "x"), {4, 4});
   CHECK(columns == Floats{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15});
   // Along one dimension: device r gets part r of each, in their order.
-  Floats shuffled = onParts(
-      line, [](Value x) { return allToAll(x, "x", -1, 1); }, P("x", None), P("x", None), {4, 4});
+  Floats shuffled = onParts(line, [](Value x) { return allToAll(x, "x", -1, 1); }, P("x", None),
+                            P("x", None), {4, 4});
   CHECK(shuffled == Floats{0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15});
 }
 
 TEST_CASE("collectives along one axis of two, and along both") {
   // Device (a, b) has [4a + 2b, 4a + 2b + 1].
   PartitionSpec both = P(DimSpec{"x", "y"});
-  CHECK(onParts(square2, [](Value x) { return psum(x, "x"); }, both, P("y")) == Floats{4, 6, 8, 10});
-  CHECK(onParts(square2, [](Value x) { return psum(x, "y"); }, both, P("x")) ==
-        Floats{2, 4, 10, 12});
+  CHECK(
+      onParts(square2, [](Value x) { return psum(x, "x"); }, both, P("y")) == Floats{4, 6, 8, 10});
+  CHECK(
+      onParts(square2, [](Value x) { return psum(x, "y"); }, both, P("x")) == Floats{2, 4, 10, 12});
   CHECK(onParts(square2, [](Value x) { return psum(x, {"x", "y"}); }, both, P()) == Floats{12, 16});
-  CHECK(onParts(square2, [](Value x) { return allGather(x, {"y", "x"}); }, both, P()) ==
+  CHECK(onParts(
+            square2, [](Value x) { return allGather(x, {"y", "x"}); }, both, P()) ==
         Floats{0, 1, 4, 5, 2, 3, 6, 7});
-  CHECK(onParts(square2, [](Value x) { return asFloat(axisIndex({"y", "x"})) + x * 0; }, both,
-                both) == Floats{0, 0, 2, 2, 1, 1, 3, 3});
-  CHECK(onParts(square2, [](Value x) { return ppermute(x, "y", {{0, 1}, {1, 0}}); }, both, both) ==
+  CHECK(onParts(
+            square2, [](Value x) { return asFloat(axisIndex({"y", "x"})) + x * 0; }, both, both) ==
+        Floats{0, 0, 2, 2, 1, 1, 3, 3});
+  CHECK(onParts(
+            square2, [](Value x) { return ppermute(x, "y", {{0, 1}, {1, 0}}); }, both, both) ==
         Floats{2, 3, 0, 1, 6, 7, 4, 5});
   // What is the same along an axis is summed as often as there are devices.
-  CHECK(onParts(square2, [](Value x) { return psum(x, "y"); }, P("x"), P("x")) ==
+  CHECK(onParts(
+            square2, [](Value x) { return psum(x, "y"); }, P("x"), P("x")) ==
         Floats{0, 2, 4, 6, 8, 10, 12, 14});
 }
 
@@ -103,7 +113,8 @@ TEST_CASE("trees, integers, captured tensors and keys") {
   };
   auto run = jit(f, {.mesh = line});
   ArrayTree out =
-      run(ArrayTree{{"mask", Array::fromSpan<int32_t>({8}, std::vector<int32_t>{1, 0, 1, 1, 0, 0, 1, 1})},
+      run(ArrayTree{{"mask",
+                     Array::fromSpan<int32_t>({8}, std::vector<int32_t>{1, 0, 1, 1, 0, 0, 1, 1})},
                     {"v", vector({1, 2, 3, 4}, {1, 4})}},
           vector({2}, {1}));
   CHECK(valuesOf(out["y"]) == Floats{2, 4, 6, 8});
@@ -114,10 +125,12 @@ TEST_CASE("trees, integers, captured tensors and keys") {
     auto inner = [&](Key k) { return normal(folded ? k.foldIn(axisIndex("x")) : k, {2}); };
     return shardMap(inner, line, {P()}, P("x"))(key);
   };
-  Floats same = valuesOf(jit([&](Key k) { return shardMap(
-                                    [](Key key) { return psum(normal(key, {2}), "x") / 4.0; }, line,
-                                    {P()}, P())(k); },
-                             {.mesh = line})(Key(3)));
+  Floats same = valuesOf(jit(
+      [&](Key k) {
+        return shardMap([](Key key) { return psum(normal(key, {2}), "x") / 4.0; }, line, {P()},
+                        P())(k);
+      },
+      {.mesh = line})(Key(3)));
   Floats other = valuesOf(jit([&](Key k) { return draw(k, true); }, {.mesh = line})(Key(3)));
   Floats alone = valuesOf(jit([](Key k) { return normal(k, {2}); })(Key(3)));
   CHECK(same[0] == Approx(alone[0]));
@@ -150,38 +163,56 @@ Value cumulative(const Value &x) {
 
 Value alongX(const Mesh &mesh, Value x, Value w, std::function<Value(Value, Value)> f,
              PartitionSpec wSpec, PartitionSpec out) {
-  return shardMap([f](Value a, Value b) { return f(a, b); }, mesh, {P("x"), wSpec}, out)(x, w).leaf();
+  return shardMap([f](Value a, Value b) { return f(a, b); }, mesh, {P("x"), wSpec}, out)(x, w)
+      .leaf();
 }
 
 std::vector<Case> gradientCases() {
   return {
-      {"data parallel by hand", {8, 3}, {3, 2},
+      {"data parallel by hand",
+       {8, 3},
+       {3, 2},
        [](const Mesh &mesh, Value x, Value w) {
-         return alongX(mesh, x, w, [](Value a, Value b) { return pmean(mean(square(tanh(matmul(a, b)))), "x"); },
-                       P(), P());
+         return alongX(
+             mesh, x, w,
+             [](Value a, Value b) { return pmean(mean(square(tanh(matmul(a, b)))), "x"); }, P(),
+             P());
        },
        [](Value x, Value w) { return mean(square(tanh(matmul(x, w)))); }},
-      {"a result that is the same, used outside", {8, 3}, {3},
+      {"a result that is the same, used outside",
+       {8, 3},
+       {3},
        [](const Mesh &mesh, Value x, Value w) {
-         return total(w * alongX(mesh, x, w, [](Value a, Value b) { return psum(sum(sin(a * b), {0}), "x"); },
-                                 P(), P()));
+         return total(w * alongX(
+                              mesh, x, w,
+                              [](Value a, Value b) { return psum(sum(sin(a * b), {0}), "x"); }, P(),
+                              P()));
        },
        [](Value x, Value w) { return total(w * sum(sin(x * w), {0})); }},
-      {"parts as results", {8, 2}, {2},
+      {"parts as results",
+       {8, 2},
+       {2},
        [](const Mesh &mesh, Value x, Value w) {
-         return total(alongX(mesh, x, w, [](Value a, Value b) { return exp(a * b) * b; }, P(), P("x")));
+         return total(
+             alongX(mesh, x, w, [](Value a, Value b) { return exp(a * b) * b; }, P(), P("x")));
        },
        [](Value x, Value w) { return total(exp(x * w) * w); }},
-      {"tensor parallel by hand", {4, 8}, {8, 8},
+      {"tensor parallel by hand",
+       {4, 8},
+       {8, 8},
        [](const Mesh &mesh, Value x, Value w) {
-         auto f = [](Value a, Value up, Value down) { return psum(matmul(tanh(matmul(a, up)), down), "x"); };
+         auto f = [](Value a, Value up, Value down) {
+           return psum(matmul(tanh(matmul(a, up)), down), "x");
+         };
          return total(shardMap(f, mesh, {P(), P(None, "x"), P("x", None)}, P())(x, w, w).leaf());
        },
        [](Value x, Value w) { return total(matmul(tanh(matmul(x, w)), w)); }},
-      {"gathered, and cut again", {8, 2}, {2, 8},
+      {"gathered, and cut again",
+       {8, 2},
+       {2, 8},
        [](const Mesh &mesh, Value x, Value w) {
          auto f = [](Value a, Value b) {
-           Value all = matmul(allGather(a, "x"), b);   // [8, 2] · [2, 2]
+           Value all = matmul(allGather(a, "x"), b); // [8, 2] · [2, 2]
            return psumScatter(tanh(all) * all, "x", 0);
          };
          return total(shardMap(f, mesh, {P("x"), P(None, "x")}, P("x"))(x, w).leaf());
@@ -190,7 +221,9 @@ std::vector<Case> gradientCases() {
          Value all = matmul(x, w);
          return total(sum(reshape(tanh(all) * all, {8, 4, 2}), {1}));
        }},
-      {"all to all", {8, 4}, {4},
+      {"all to all",
+       {8, 4},
+       {4},
        [](const Mesh &mesh, Value x, Value w) {
          auto f = [](Value a, Value b) {
            Value columns = allToAll(a, "x", 1, 0); // [8, 1]
@@ -199,7 +232,9 @@ std::vector<Case> gradientCases() {
          return total(alongX(mesh, x, w, f, P(), P("x")));
        },
        [](Value x, Value w) { return total(cumulative(x) * sum(square(w))); }},
-      {"around the ring, and off its end", {8}, {2},
+      {"around the ring, and off its end",
+       {8},
+       {2},
        [](const Mesh &mesh, Value x, Value w) {
          auto f = [](Value a, Value b) {
            Value left = ppermute(sin(a) * b, "x", {{0, 1}, {1, 2}, {2, 3}, {3, 0}});
@@ -210,12 +245,17 @@ std::vector<Case> gradientCases() {
        [](Value x, Value w) {
          Value parts = reshape(x, {4, 2}), turned = sin(parts) * w;
          Value left = concatenate({turned[Slice(3, 4)], turned[Slice(0, 3)]});
-         Value off = concatenate({parts[Slice(0, 1)] * 0, parts[Slice(0, 2)], parts[Slice(0, 1)] * 0});
+         Value off =
+             concatenate({parts[Slice(0, 1)] * 0, parts[Slice(0, 2)], parts[Slice(0, 1)] * 0});
          return total(left * off);
        }},
-      {"the device's number", {8}, {2},
+      {"the device's number",
+       {8},
+       {2},
        [](const Mesh &mesh, Value x, Value w) {
-         auto f = [](Value a, Value b) { return psum(a * b * convert(axisIndex("x") + 1, f64), "x"); };
+         auto f = [](Value a, Value b) {
+           return psum(a * b * convert(axisIndex("x") + 1, f64), "x");
+         };
          return total(alongX(mesh, x, w, f, P(), P()));
        },
        [](Value x, Value w) {
@@ -223,7 +263,9 @@ std::vector<Case> gradientCases() {
          Value sumOf = parts[0] + parts[1] * 2 + parts[2] * 3 + parts[3] * 4;
          return total(sumOf * w);
        }},
-      {"a gradient inside", {8, 3}, {3},
+      {"a gradient inside",
+       {8, 3},
+       {3},
        [](const Mesh &mesh, Value x, Value w) {
          auto f = [](Value a, Value b) {
            auto loss = [&](Value c) { return psum(sum(sin(a * c)), "x"); };
@@ -231,8 +273,12 @@ std::vector<Case> gradientCases() {
          };
          return total(alongX(mesh, x, w, f, P(), P()));
        },
-       [](Value x, Value w) { return total(grad([&](Value c) { return sum(sin(x * c)); })(w).leaf()); }},
-      {"a checkpoint inside and around", {8, 3}, {3},
+       [](Value x, Value w) {
+         return total(grad([&](Value c) { return sum(sin(x * c)); })(w).leaf());
+       }},
+      {"a checkpoint inside and around",
+       {8, 3},
+       {3},
        [](const Mesh &mesh, Value x, Value w) {
          auto f = [](Value a, Value b) {
            auto block = [](Value c, Value d) { return tanh(c * d) * pmean(sum(c * d, {0}), "x"); };
@@ -358,8 +404,11 @@ TEST_CASE("layers inside, under a spec outside") {
   for (size_t i = 0; i < x.size(); ++i)
     x[i] = std::sin(float(i));
   auto run = [&](const Mesh &mesh) {
-    auto f = jit([&, mesh](Tree p, Value a) { return grad([&](Tree q) { return loss(mesh)(q, a); })(p)["layer"]["weight"]; },
-                 {.mesh = mesh, .inSpecs = {{"x", P("x")}}, .arguments = {"params", "x"}});
+    auto f = jit(
+        [&, mesh](Tree p, Value a) {
+          return grad([&](Tree q) { return loss(mesh)(q, a); })(p)["layer"]["weight"];
+        },
+        {.mesh = mesh, .inSpecs = {{"x", P("x")}}, .arguments = {"params", "x"}});
     return valuesOf(f(params, vector(x, {8, 4})));
   };
   Floats many = run(line), one = run(Mesh{{"x", 1}});

@@ -1,7 +1,7 @@
 // shardMap as it is traced: the IR, and what is refused.
+#include "minigptc/trace/ShardMap.h"
 #include "minigptc/nn/Layers.h"
 #include "minigptc/trace/Program.h"
-#include "minigptc/trace/ShardMap.h"
 
 #include <catch2/catch.hpp>
 
@@ -54,9 +54,10 @@ TEST_CASE("shardMap is a manual op of a function of parts") {
     return shardMap(f, mesh, {P("data", None)}, P())(x);
   });
   CHECK_THAT(ir, contains("func.func private @shard_map(%arg0: tensor<2x6xf32>"));
-  CHECK_THAT(ir, contains("dist.manual @shard_map(%arg0, %arg1) over @mesh in = "
-                          "[#dist.sharding<@mesh, [{\"data\"}, {}]>, #dist.sharding<@mesh, [{}, {}]>] "
-                          "out = [#dist.sharding<@mesh, [{}, {}]>]"));
+  CHECK_THAT(ir,
+             contains("dist.manual @shard_map(%arg0, %arg1) over @mesh in = "
+                      "[#dist.sharding<@mesh, [{\"data\"}, {}]>, #dist.sharding<@mesh, [{}, {}]>] "
+                      "out = [#dist.sharding<@mesh, [{}, {}]>]"));
   // The captured matrix is the same everywhere, and meets what is not.
   CHECK_THAT(ir, contains("dist.vary %arg1 over @mesh [\"data\"] : tensor<6x4xf32>"));
   CHECK_THAT(ir, contains("why = \"the program's own psum\""));
@@ -65,8 +66,8 @@ TEST_CASE("shardMap is a manual op of a function of parts") {
 TEST_CASE("a value is said to vary once, and only where it must") {
   std::string ir = traced([](Value x, Value w) {
     auto f = [](Value a, Value b) {
-      Value twice = b * b;               // the same everywhere
-      Value product = matmul(a, twice);  // one dist.vary
+      Value twice = b * b;              // the same everywhere
+      Value product = matmul(a, twice); // one dist.vary
       return psum(product + matmul(a * 2, twice), {"data"}) + sum(b);
     };
     return shardMap(f, mesh, {P("data"), P()}, P())(x, w);
@@ -109,13 +110,16 @@ TEST_CASE("meshes that do not fit") {
 }
 
 TEST_CASE("specs that do not fit") {
-  CHECK_THAT(errorOfMapped(same, P("date")),
-             contains("shardMap: argument 0: the spec P('date') names axis 'date', which the mesh"));
+  CHECK_THAT(
+      errorOfMapped(same, P("date")),
+      contains("shardMap: argument 0: the spec P('date') names axis 'date', which the mesh"));
   CHECK_THAT(errorOfMapped(same, P("date")), contains("did you mean 'data'?"));
   CHECK_THAT(errorOfMapped(same, P("data", "data")), contains("uses axis 'data' twice"));
-  CHECK_THAT(errorOfMapped(same, P("data", None, None)), contains("has rank 3, the tensor f32[8,6] has rank 2"));
-  CHECK_THAT(errorOfMapped(same, P(None, "data")),
-             contains("cuts f32[8,6] into 4 parts along a dimension of 6, which that does not divide"));
+  CHECK_THAT(errorOfMapped(same, P("data", None, None)),
+             contains("has rank 3, the tensor f32[8,6] has rank 2"));
+  CHECK_THAT(
+      errorOfMapped(same, P(None, "data")),
+      contains("cuts f32[8,6] into 4 parts along a dimension of 6, which that does not divide"));
   CHECK_THAT(errorOfMapped(same, P("data"), P("data", None, None)),
              contains("shardMap: the result: the spec"));
   CHECK_THAT(errorOf([](Value x, Value) { return shardMap(same, mesh, {P(), P()}, P())(x); }),
@@ -130,8 +134,9 @@ TEST_CASE("specs that do not fit") {
 TEST_CASE("a result that differs is not the same") {
   auto sumOf = [](Value x) { return sum(x); };
   std::string error = errorOfMapped(sumOf, P("data", "tensor"), P());
-  CHECK_THAT(error, contains("shardMap: the result may differ between devices along 'data', 'tensor', "
-                             "but its spec P() says that it is the same on all of them"));
+  CHECK_THAT(error,
+             contains("shardMap: the result may differ between devices along 'data', 'tensor', "
+                      "but its spec P() says that it is the same on all of them"));
   CHECK_THAT(error, contains("psum, pmean or allGather over 'data', 'tensor' makes it the same"));
   auto half = [](Value x) { return psum(sum(x), "tensor"); };
   CHECK_THAT(errorOfMapped(half, P("data", "tensor"), P()), contains("along 'data', but"));

@@ -4,12 +4,13 @@
 // devices talk through collectives over named axes. In the manner of `jax.shard_map`.
 //
 //   Mesh mesh{{"data", 4}};
-//   auto meanOf = shardMap([](Value x) { return pmean(mean(x, {0}), "data"); },   // [8, 4] of [32, 4]
+//   auto meanOf = shardMap([](Value x) { return pmean(mean(x, {0}), "data"); },   // [8, 4] of [32,
+//   4]
 //                          mesh, {P("data")}, P());
 //   Value m = meanOf(x);                                                // f32[4], whole everywhere
 //
-// Every axis of the mesh is manual inside; along those that a spec does not name all devices have the
-// same part. Tensors from outside that the function uses are whole there. Everything is
+// Every axis of the mesh is manual inside; along those that a spec does not name all devices have
+// the same part. Tensors from outside that the function uses are whole there. Everything is
 // differentiable, inside (`grad` of a function in the function) and outside.
 //
 // What is the same on all devices along an axis is known: arguments differ along the axes of
@@ -90,22 +91,23 @@ Tree pmean(const Tree &x, const DimSpec &axes,
            std::source_location where = std::source_location::current());
 
 /// The devices' x one after the other along a dimension, which becomes n times as long; on all of
-/// them. (`jax.lax.all_gather` with `tiled=True`.) Its gradient is cut: psumScatter, where it differs.
+/// them. (`jax.lax.all_gather` with `tiled=True`.) Its gradient is cut: psumScatter, where it
+/// differs.
 Value allGather(const Value &x, const DimSpec &axes, int64_t dim = 0,
                 std::source_location where = std::source_location::current());
 
-/// This device's part, along a dimension of which n must be a divisor, of the sum of the devices' x.
-/// Its gradient is gathered.
+/// This device's part, along a dimension of which n must be a divisor, of the sum of the devices'
+/// x. Its gradient is gathered.
 Value psumScatter(const Value &x, const DimSpec &axes, int64_t dim = 0,
                   std::source_location where = std::source_location::current());
 
-/// Cuts x along `splitDim`, of whose size n must be a divisor, gives part r to device r, and puts what it
-/// gets one after the other along `concatDim`. Its gradient goes the way back.
+/// Cuts x along `splitDim`, of whose size n must be a divisor, gives part r to device r, and puts
+/// what it gets one after the other along `concatDim`. Its gradient goes the way back.
 Value allToAll(const Value &x, const DimSpec &axes, int64_t splitDim, int64_t concatDim,
                std::source_location where = std::source_location::current());
 
-/// Device `second` gets the x of device `first`, for every pair; one that is no `second` gets zeros.
-/// No device may be `first` twice, or `second` twice, or be out of 0 to n - 1.
+/// Device `second` gets the x of device `first`, for every pair; one that is no `second` gets
+/// zeros. No device may be `first` twice, or `second` twice, or be out of 0 to n - 1.
 Value ppermute(const Value &x, const DimSpec &axes,
                const std::vector<std::pair<int64_t, int64_t>> &sourceTargets,
                std::source_location where = std::source_location::current());

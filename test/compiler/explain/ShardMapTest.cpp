@@ -1,0 +1,39 @@
+// What explain says of collectives that a program has of its own.
+#include "minigptc/trace/ShardMap.h"
+#include "minigptc/compiler/Explain.h"
+#include "minigptc/trace/Program.h"
+
+#include <catch2/catch.hpp>
+
+using namespace minigptc;
+
+TEST_CASE("collectives of a shardMap are there, with their lines, and nothing else is") {
+  Mesh mesh{{"data", 4}};
+  int line = __LINE__;
+  auto step = [&](Tree params, Value x) {
+    auto mine = [](Value w, Value a) {
+      return pmean(mean(square(matmul(a, w))), "data"); // line + 3
+    };
+    auto loss = [&](Tree p) {
+      return shardMap(mine, mesh, {P(), P("data")}, P())(p["w"], x).leaf();
+    };
+    auto [value, grads] = valueAndGrad(loss)(params);
+    return Tree{{"loss", value}, {"grads", grads}};
+  };
+  Program program = trace(
+      {Entry("train_step", step,
+             {{"params", SpecTree{{"w", TensorSpec(f32, {4, 2})}}}, {"x", TensorSpec(f32, {8, 4})}},
+             {.mesh = mesh, .inSpecs = {{"x", P("data")}}})});
+  Explanation plan = explain(program);
+  REQUIRE(plan.collectives.size() == 2);
+  const ExplainedCollective &gradient = plan.collectives[0], &loss = plan.collectives[1];
+  CHECK(gradient.kind == "all_reduce");
+  CHECK(gradient.tensor == "f32[4,2]");
+  CHECK_THAT(gradient.why, Catch::Contains("its gradient is the sum of theirs"));
+  CHECK(loss.kind == "all_reduce");
+  CHECK(loss.why == "the program's own psum");
+  CHECK(loss.annotation == "shardMap");
+  CHECK(loss.bytes == 2 * 4 * 0.75);
+  REQUIRE(!loss.at.empty());
+  CHECK(loss.at[0] == "test/compiler/explain/ShardMapTest.cpp:" + std::to_string(line + 3));
+}
