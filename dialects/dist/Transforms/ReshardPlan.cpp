@@ -1,6 +1,8 @@
 //===- ReshardPlan.cpp - the cheapest way from a sharding to another ------===//
 #include "dialects/dist/Transforms/ReshardPlan.h"
 
+#include "llvm/ADT/SmallSet.h"
+
 #include <limits>
 #include <queue>
 
@@ -33,8 +35,11 @@ void appendArrangements(ArrayRef<unsigned> axes, Axes &prefix, SmallVectorImpl<A
   }
 }
 
+/// Of more axes, not all orders and places are tried: there would be millions of them.
+constexpr size_t kMaxArrangedAxes = 5;
+
 /// Dijkstra's algorithm over shardings in which only axes and dimensions of both ends
-/// occur.
+/// occur. With many axes, only those in which axes stand as one of the ends has them.
 class Search {
 public:
   Search(RankedTensorType global, const Sharding &from, const Sharding &to, MeshAttr mesh)
@@ -43,6 +48,13 @@ public:
     for (unsigned dim = 0; dim < from.dims.size(); ++dim)
       if (!from.dims[dim].empty() || !to.dims[dim].empty())
         dims.push_back(dim);
+    llvm::SmallSet<unsigned, 8> axes;
+    for (const Sharding *end : {&from, &to}) {
+      axes.insert(end->partial.begin(), end->partial.end());
+      for (const Axes &cut : end->dims)
+        axes.insert(cut.begin(), cut.end());
+    }
+    arranges = axes.size() <= kMaxArrangedAxes;
   }
 
   FailureOr<ReshardPlan> run(int64_t maxElements) {
@@ -134,18 +146,40 @@ private:
     for (unsigned axis : here.partial)
       if (!llvm::is_contained(to.partial, axis))
         partial.push_back(axis);
-    SmallVector<Axes> arrangements;
-    Axes prefix;
-    appendArrangements(partial, prefix, arrangements);
-    for (const Axes &axes : arrangements) {
+    for (const Axes &axes : selections(here, partial)) {
       Sharding after = here;
       llvm::erase_if(after.partial, [&](unsigned axis) { return llvm::is_contained(axes, axis); });
       if (llvm::is_sorted(axes))
         step(number, ReshardKind::allReduce, axes, 0, 0, after);
       for (unsigned dim : dims)
-        if (std::optional<Sharding> cut = append(after, dim, axes))
+        if (std::optional<Sharding> cut = append(after, dim, axes); cut && mayCut(*cut, dim))
           step(number, ReshardKind::reduceScatter, axes, dim, 0, *cut);
     }
+  }
+
+  /// Non-empty selections of axes, in all orders; of many axes all of them, and what the target
+  /// has next of them in each dimension.
+  SmallVector<Axes> selections(const Sharding &here, const Axes &axes) const {
+    SmallVector<Axes> result;
+    Axes prefix;
+    if (arranges) {
+      appendArrangements(axes, prefix, result);
+      return result;
+    }
+    result.push_back(axes);
+    for (unsigned dim : dims)
+      result.push_back(Axes(ArrayRef(to.dims[dim])
+                                .drop_front(std::min(here.dims[dim].size(), to.dims[dim].size()))
+                                .take_while([&](unsigned axis) {
+                                  return llvm::is_contained(axes, axis);
+                                })));
+    llvm::erase_if(result, [](const Axes &selected) { return selected.empty(); });
+    return result;
+  }
+  /// Of many axes, only such come to a dimension that the target has there, in its order.
+  bool mayCut(const Sharding &after, unsigned dim) const {
+    ArrayRef<unsigned> wanted = to.dims[dim];
+    return arranges || wanted.take_front(after.dims[dim].size()) == ArrayRef(after.dims[dim]);
   }
 
   void addSlices(int number, const Sharding &here) {
@@ -154,12 +188,9 @@ private:
       llvm::copy_if(axes, std::back_inserter(unused),
                     [&](unsigned axis) { return !here.uses(axis); });
     llvm::sort(unused);
-    SmallVector<Axes> arrangements;
-    Axes prefix;
-    appendArrangements(unused, prefix, arrangements);
-    for (const Axes &axes : arrangements)
+    for (const Axes &axes : selections(here, unused))
       for (unsigned dim : dims)
-        if (std::optional<Sharding> cut = append(here, dim, axes))
+        if (std::optional<Sharding> cut = append(here, dim, axes); cut && mayCut(*cut, dim))
           step(number, ReshardKind::allSlice, axes, dim, 0, *cut);
   }
 
@@ -169,16 +200,28 @@ private:
       for (unsigned kept = here.dims[dim].size(); kept-- > 0;) {
         ArrayRef<unsigned> all = here.dims[dim];
         Axes axes(all.drop_front(kept));
-        if (!isNested(dim, all.take_front(kept), all))
+        if (!isNested(dim, all.take_front(kept), all) || !mayKeep(all, to.dims[dim], kept))
           continue;
         Sharding whole = here;
         whole.dims[dim].truncate(kept);
         step(number, ReshardKind::allGather, axes, dim, 0, whole);
         for (unsigned other : dims)
-          if (other != dim)
+          if (other != dim && mayMove(axes, other))
             if (std::optional<Sharding> moved = append(whole, other, axes))
               step(number, ReshardKind::allToAll, axes, other, dim, *moved);
       }
+  }
+
+  /// Of many axes, what is as in the target stays, or nothing does.
+  bool mayKeep(ArrayRef<unsigned> all, ArrayRef<unsigned> wanted, unsigned kept) const {
+    auto common = llvm::mismatch(all, wanted).first - all.begin();
+    return arranges || kept == 0 || kept == common;
+  }
+  /// Many go together to where the target has them.
+  bool mayMove(ArrayRef<unsigned> axes, unsigned dim) const {
+    return arranges || llvm::all_of(axes, [&](unsigned axis) {
+             return llvm::is_contained(to.dims[dim], axis);
+           });
   }
 
   std::optional<Sharding> append(Sharding sharding, unsigned dim, ArrayRef<unsigned> axes) const {
@@ -195,6 +238,8 @@ private:
     Sharding after = here;
     after.dims = to.dims;
     permuteTo(number, here, after);
+    if (!arranges)
+      return;
     for (unsigned dim : dims) {
       after = here;
       Axes &axes = after.dims[dim];
@@ -240,6 +285,7 @@ private:
   MeshAttr mesh;
   double elementBytes;
   SmallVector<unsigned> dims;
+  bool arranges; ///< all orders of axes, at all places
   int64_t limit = 0;
   std::vector<Node> nodes;
   std::map<std::vector<int64_t>, int> best;
