@@ -21,7 +21,7 @@ static int64_t productOf(ArrayRef<int64_t> shape, ArrayRef<int64_t> dims) {
 }
 
 /// The tensor's elements with the dimensions in the order a, b, c, widened.
-template <typename T, typename A>
+template <typename A>
 static std::vector<A> pack(const Tensor &tensor, ArrayRef<int64_t> a, ArrayRef<int64_t> b,
                            ArrayRef<int64_t> c) {
   SmallVector<int64_t> order(a);
@@ -30,8 +30,10 @@ static std::vector<A> pack(const Tensor &tensor, ArrayRef<int64_t> a, ArrayRef<i
   Tensor permuted = transpose(tensor, order);
   std::vector<A> packed;
   packed.reserve(permuted.getNumElements());
-  for (T x : elements<T>(permuted))
-    packed.push_back(A(widen(x)));
+  dispatch(permuted.getType().getElementType(), [&]<typename T>() {
+    for (T x : elements<T>(permuted))
+      packed.push_back(A(widen(x)));
+  });
   return packed;
 }
 
@@ -66,8 +68,8 @@ static Tensor multiply(Product op, const Tensor &lhs, const Tensor &rhs,
   dispatch(result.getType().getElementType(), [&]<typename T>() {
     // Integers are summed as 64-bit unsigned numbers: wrapping around is defined there.
     using A = std::conditional_t<isFloat<T>, Accumulator<T>, uint64_t>;
-    std::vector<A> left = pack<T, A>(lhs, op.getLhsBatch(), lhsFree, op.getLhsContract());
-    std::vector<A> right = pack<T, A>(rhs, op.getRhsBatch(), op.getRhsContract(), rhsFree);
+    std::vector<A> left = pack<A>(lhs, op.getLhsBatch(), lhsFree, op.getLhsContract());
+    std::vector<A> right = pack<A>(rhs, op.getRhsBatch(), op.getRhsContract(), rhsFree);
     std::vector<A> sums(columns);
     MutableArrayRef<T> out = mutableElements<T>(result);
     for (int64_t row = 0; row < batches * rows; ++row) {

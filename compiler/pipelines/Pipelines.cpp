@@ -31,7 +31,8 @@ constexpr StageInfo kStages[] = {
      "graph-autodiff,graph-inline,graph-simplify-functions"},
     {Stage::step, "step", "func.func(canonicalize,cse),graph-simplify-functions"},
     {Stage::shard, "shard",
-     "dist-separate-local,dist-decompose,dist-split-constants,dist-specialize,dist-propagate,dist-insert-reshards"},
+     "dist-separate-local,dist-decompose,dist-split-constants,dist-specialize,dist-propagate,"
+     "dist-insert-reshards,dist-widen-sums"},
     {Stage::spmd, "spmd", "dist-check,dist-partition,dist-bucket"},
     {Stage::fuse, "fuse",
      "dist-strip,graph-chunk-losses,func.func(lower-all-slices,"

@@ -206,10 +206,7 @@ static void truncatedNormal(ProgramGenerator &g) {
         3);
 }
 
-static void call(ProgramGenerator &g) {
-  if (g.callees.empty())
-    return;
-  func::FuncOp callee = g.oneOf<func::FuncOp>(g.callees);
+void test::addCall(ProgramGenerator &g, func::FuncOp callee) {
   SmallVector<Value> operands;
   for (Type type : callee.getArgumentTypes())
     operands.push_back(
@@ -219,6 +216,11 @@ static void call(ProgramGenerator &g) {
   auto result = func::CallOp::create(g.builder, g.loc, callee, operands);
   for (Value value : result.getResults())
     g.add(value, 10, !isa<FloatType>(cast<RankedTensorType>(value.getType()).getElementType()));
+}
+
+static void call(ProgramGenerator &g) {
+  if (!g.callees.empty())
+    addCall(g, g.oneOf<func::FuncOp>(g.callees));
 }
 
 void test::addCompositeRecipes(std::vector<OpRecipe> &recipes) {

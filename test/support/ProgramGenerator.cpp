@@ -11,6 +11,8 @@ static Type parseFloatType(MLIRContext *context, StringRef name) {
   Builder builder(context);
   if (name == "bf16")
     return builder.getBF16Type();
+  if (name == "f16")
+    return builder.getF16Type();
   return name == "f64" ? Type(builder.getF64Type()) : Type(builder.getF32Type());
 }
 
@@ -149,9 +151,12 @@ Value ProgramGenerator::key() {
   return integers(graph::getKeyType(builder.getContext()), 0, 1 << 30).value;
 }
 
+/// Callers pass floats that they computed.
 void ProgramGenerator::addArguments(func::FuncOp function) {
-  for (BlockArgument argument : function.getArguments())
-    add(argument, 4, /*exact=*/true);
+  for (BlockArgument argument : function.getArguments()) {
+    bool isFloat = isa<FloatType>(cast<RankedTensorType>(argument.getType()).getElementType());
+    add(argument, 4, !isFloat || !function.isPrivate());
+  }
 }
 
 /// Returns one to three values that nothing uses, or the last ones.
@@ -191,6 +196,11 @@ func::FuncOp ProgramGenerator::buildFunction(StringRef name, bool isPrivate, int
       recipes.push_back(&recipe);
   for (int step = 0; step < steps; ++step)
     oneOf<const OpRecipe *>(recipes)->build(*this);
+  if (options_.callTwice && !isPrivate && !callees.empty() && chance(0.5)) {
+    auto callee = oneOf<func::FuncOp>(callees);
+    addCall(*this, callee);
+    addCall(*this, callee);
+  }
   finish(function);
   return function;
 }

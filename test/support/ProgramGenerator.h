@@ -104,6 +104,8 @@ void addElementwiseRecipes(std::vector<OpRecipe> &recipes);
 void addShapeRecipes(std::vector<OpRecipe> &recipes);
 void addContractionRecipes(std::vector<OpRecipe> &recipes);
 void addCompositeRecipes(std::vector<OpRecipe> &recipes);
+/// A call, whose results go into the pool.
+void addCall(ProgramGenerator &g, mlir::func::FuncOp callee);
 const std::vector<OpRecipe> &allRecipes();
 
 } // namespace minigptc::test

@@ -26,11 +26,12 @@
 namespace minigptc::test {
 
 struct RandomProgramOptions {
-  std::string floatType = "f32"; ///< of floats (f32, f64 or bf16); integers are i32, ui32 and i1
+  std::string floatType = "f32"; ///< of floats (f32, f64, bf16, f16); integers: i32, ui32 and i1
   int steps = 8;                 ///< ops chosen; some bring others with them
   /// The result depends on float arguments by differentiable ops; no op without a
   /// derivative lies in between.
   bool differentiable = false;
+  bool callTwice = false; ///< half of the programs with functions call one twice at their end
 };
 
 mlir::OwningOpRef<mlir::ModuleOp> generateProgram(mlir::MLIRContext &context, uint64_t seed,

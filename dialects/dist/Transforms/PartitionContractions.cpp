@@ -31,7 +31,8 @@ struct DotGeneralPartition : PartitionModel<DotGeneralPartition, graph::DotGener
 };
 
 /// A device looks up the ids of its rows, and has zeros for others; ids that mean nothing
-/// become 0, for they may be anything.
+/// become 0, for they may be anything. Ids out of the whole table's range are clamped to it
+/// first, as one device does.
 struct EmbeddingPartition : PartitionModel<EmbeddingPartition, graph::EmbeddingOp> {
   SmallVector<Value> partition(Operation *op, OpBuilder &builder, const LocalOp &local) const {
     graph::GraphBuilder b(builder, op->getLoc());
@@ -40,8 +41,10 @@ struct EmbeddingPartition : PartitionModel<EmbeddingPartition, graph::EmbeddingO
     unsigned rows = local.getRule().operands[0][0][0];
     if (local.getAxes(rows).empty())
       return {local.clone(builder, {table, ids})->getResult(0)};
+    double last = double(local.getRule().factors[rows].size - 1);
+    Value inRange = b.minimum(b.maximum(ids, 0), last);
     Value offset = b.convert(local.getOffset(builder, rows), graph::elementType(ids));
-    Value shifted = b.subtract(ids, b.broadcastScalar(offset, graph::shapeOf(ids)));
+    Value shifted = b.subtract(inRange, b.broadcastScalar(offset, graph::shapeOf(ids)));
     Value isMine = isWithin(b, shifted, local.getLocalSize(rows));
     Value found = local.clone(builder, {table, b.select(isMine, shifted, b.zerosLike(shifted))})
                       ->getResult(0);

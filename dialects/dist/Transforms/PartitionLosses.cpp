@@ -17,8 +17,11 @@ struct SoftmaxCrossEntropyPartition
     Value logits = local.getOperands()[0], targets = local.getOperands()[1];
     int64_t last = graph::rankOf(logits) - 1;
     unsigned classes = local.getRule().operands[0][last][0];
-    if (local.getAxes(classes).empty())
-      return {local.clone(builder)->getResult(0)};
+    if (local.getAxes(classes).empty()) {
+      // Targets must be classes, in rows that mean nothing, too.
+      targets = local.fillPadding(builder, targets, local.getRule().operands[1], zeroOf(targets));
+      return {local.clone(builder, {logits, targets})->getResult(0)};
+    }
     Value x = b.convert(logits, b.accumulatorType(logits));
     x = local.fillPadding(builder, x, local.getRule().operands[0], lowestOf(x),
                           graph::FactorKind::collective);
@@ -26,6 +29,10 @@ struct SoftmaxCrossEntropyPartition
 
     Value offset = b.convert(local.getOffset(builder, classes), graph::elementType(targets));
     Value own = b.subtract(targets, b.broadcastScalar(offset, graph::shapeOf(targets)));
+    // What is no class at all must not be one of those that mean nothing.
+    if (local.isUneven(classes))
+      own = b.select(isWithin(b, targets, local.getRule().factors[classes].size), own,
+                     b.splatLike(own, double(local.getLocalSize(classes))));
     auto indexType = b.tensor(graph::shapeOf(x), graph::elementType(targets));
     Value isTarget = b.compare(graph::CompareDirection::EQ, b.iota(indexType, last),
                                b.broadcastBack(own, x, last));
@@ -112,15 +119,18 @@ private:
       losses = b.select(counts, losses, b.zerosLike(losses));
     SmallVector<Value> results{b.sum(losses, graph::range(0, graph::rankOf(losses)))};
 
-    SmallVector<Type> types{hidden.getType(), weight.getType()};
+    // Sums over devices are rounded when they are made.
+    SmallVector<Type> types{graph::tensorType(hidden).clone(b.accumulatorType(hidden)),
+                            local.getResultType(2)};
     if (bias)
-      types.push_back(bias.getType());
+      types.push_back(op.getBias() ? local.getResultType(3) : graph::tensorType(bias));
     auto gradients = graph::LinearCrossEntropyGradOp::create(
         builder, op.getLoc(), types, hidden, weight, targets, logSumExp, bias,
         ignored ? builder.getI64IntegerAttr(int64_t(noClass(2))) : IntegerAttr(),
         op.getTransposedAttr());
-    results.push_back(local.allReduce(builder, gradients.getHiddenGrad(), local.getAxes(classes),
-                                      graph::ReduceKind::sum, kWhy));
+    Value hiddenGrad = local.allReduce(builder, gradients.getHiddenGrad(), local.getAxes(classes),
+                                       graph::ReduceKind::sum, kWhy);
+    results.push_back(b.convert(hiddenGrad, graph::elementType(op.getHiddenGrad())));
     results.push_back(gradients.getWeightGrad());
     if (op.getBias())
       results.push_back(gradients.getBiasGrad());
@@ -134,8 +144,10 @@ private:
     RankedTensorType type = graph::tensorType(targets);
     Value offset = b.convert(local.getOffset(builder, classes), type.getElementType());
     Value own = b.subtract(targets, b.broadcastScalar(offset, type.getShape()));
-    own = b.select(isWithin(b, own, local.getLocalSize(classes)), own,
-                   b.integerSplat(type, noClass(1)));
+    Value isMine = isWithin(b, own, local.getLocalSize(classes));
+    if (local.isUneven(classes)) // No class at all must not be one that means nothing.
+      isMine = b.logicalAnd(isMine, isWithin(b, targets, local.getRule().factors[classes].size));
+    own = b.select(isMine, own, b.integerSplat(type, noClass(1)));
     return counts ? b.select(counts, own, b.integerSplat(type, noClass(2))) : own;
   }
 

@@ -146,6 +146,30 @@ def DistInsertReshards : Pass<"dist-insert-reshards", "::mlir::ModuleOp"> {
   }];
 }
 
+def DistWidenSums : Pass<"dist-widen-sums", "::mlir::ModuleOp"> {
+  let summary = "parts of sums of bf16 and f16 stay in f32 until they are combined";
+  let description = [{
+    One device rounds a sum of bf16 once, when it is whole. So do many: a value that is
+    part of a sum is of the accumulator type, from the op that makes it, through ops and
+    results of functions that carry it on, to the reshard that combines it, and is
+    rounded behind that. Products and heads give f32 as they are; other ops
+    compute in f32.
+
+    ```mlir
+    %0 = graph.dot_general %x, %y, … {dist.shardings = [partial sum over "data"]}
+        : (tensor<8x6xbf16>, tensor<8x4xbf16>) -> tensor<6x4xbf16>
+    %1 = dist.reshard %0 to <@mesh, [{}, {} ]> : tensor<6x4xbf16>
+    ```
+    becomes
+    ```mlir
+    %0 = graph.dot_general %x, %y, … {dist.shardings = [partial sum over "data"]}
+        : (tensor<8x6xbf16>, tensor<8x4xbf16>) -> tensor<6x4xf32>
+    %1 = dist.reshard %0 to <@mesh, [{}, {} ]> : tensor<6x4xf32>
+    %2 = graph.convert %1 {…} : tensor<6x4xf32> to tensor<6x4xbf16>
+    ```
+  }];
+}
+
 def DistCheck : Pass<"dist-check", "::mlir::ModuleOp"> {
   let summary = "refuses shardings that would compute something else";
   let description = [{

@@ -98,6 +98,10 @@ LogicalResult DotGeneralOp::inferReturnTypes(MLIRContext *, std::optional<Locati
   return type;
 }
 
+bool DotGeneralOp::isCompatibleReturnTypes(TypeRange inferred, TypeRange types) {
+  return detail::areSameOrWider(inferred, types);
+}
+
 LogicalResult DotAccumulateOp::inferReturnTypes(MLIRContext *, std::optional<Location> location,
                                                 Adaptor adaptor, SmallVectorImpl<Type> &inferred) {
   OpChecker check(location, getOperationName());

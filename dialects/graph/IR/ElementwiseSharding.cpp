@@ -18,11 +18,12 @@ ShardingRule DivideOp::getShardingRule() {
   return detail::elementwiseRule(*this, exact ? Linearity::each : Linearity::none, {true, false});
 }
 
-/// Widening is exact; narrowing rounds summands that should be added first.
+/// Widening is exact; narrowing rounds summands that should be added first. So does what a
+/// narrow value is: its sum is made in the accumulator type, and rounded before it is widened.
 ShardingRule ConvertOp::getShardingRule() {
   auto from = dyn_cast<FloatType>(getOperand().getType().getElementType());
   auto to = dyn_cast<FloatType>(getType().getElementType());
-  bool widens =
-      from && to && APFloat::isRepresentableBy(from.getFloatSemantics(), to.getFloatSemantics());
+  bool widens = from && to && from == getAccumulatorType(from) &&
+                APFloat::isRepresentableBy(from.getFloatSemantics(), to.getFloatSemantics());
   return detail::elementwiseRule(*this, widens ? Linearity::joint : Linearity::none, {});
 }

@@ -46,6 +46,14 @@ FloatType minigptc::graph::getAccumulatorType(Type elementType) {
                              : FloatType(Float32Type::get(elementType.getContext()));
 }
 
+bool minigptc::graph::detail::areSameOrWider(TypeRange inferred, TypeRange types) {
+  return llvm::equal(inferred, types, [](Type expected, Type type) {
+    auto tensor = dyn_cast<RankedTensorType>(expected);
+    return expected == type || (tensor && isa<FloatType>(tensor.getElementType()) &&
+                                type == tensor.clone(getAccumulatorType(tensor.getElementType())));
+  });
+}
+
 double minigptc::graph::detail::bytesOf(TypeRange types) {
   double bytes = 0;
   for (Type type : types)

@@ -69,6 +69,9 @@ mlir::RankedTensorType getKeyType(mlir::MLIRContext *context);
 mlir::FloatType getAccumulatorType(mlir::Type elementType);
 
 namespace detail {
+/// Whether an op may have these results in place of the inferred ones: each the same, or of
+/// its accumulator type.
+bool areSameOrWider(mlir::TypeRange inferred, mlir::TypeRange types);
 /// Bytes of all tensors among the types (i1 takes one byte).
 double bytesOf(mlir::TypeRange types);
 /// Inference of `Graph_SameTypes` ops: the first operand's type, if all have it.

@@ -59,6 +59,8 @@ defvar Graph_Differentiable = DeclareOpInterfaceMethods<DifferentiableOp>;
 /// The op's `inferReturnTypes` takes an adaptor; its errors are the op's errors
 /// (see Diagnostics.h), so that a frontend may ask before it builds the op.
 defvar Graph_Infer = InferTypeOpAdaptor;
+/// Results may be of the accumulator type instead: sums that are not rounded yet.
+defvar Graph_InferWidening = InferTypeOpAdaptorWithIsCompatible;
 /// All operands and the result have one type; says which operand differs.
 def Graph_SameTypes : TraitList<[
     DeclareOpInterfaceMethods<InferTypeOpInterface>,

@@ -194,7 +194,7 @@ def Graph_SoftmaxCrossEntropyOp : Graph_PureOp<"softmax_cross_entropy", [Graph_S
 }
 
 def Graph_LinearCrossEntropyOp : Graph_PureOp<"linear_cross_entropy",
-    [Graph_Sharded, Graph_Decomposable, Graph_Differentiable, Graph_Infer, Graph_Indexing],
+    [Graph_Sharded, Graph_Decomposable, Graph_Differentiable, Graph_InferWidening, Graph_Indexing],
     DeclareOpInterfaceMethods<CostOp, ["getMatmulFlops"]>> {
   let summary = "the summed cross-entropy of a linear head, and its gradients";
   let description = [{
@@ -207,7 +207,7 @@ def Graph_LinearCrossEntropyOp : Graph_PureOp<"linear_cross_entropy",
     The other results are the gradients of the loss. Since the loss is a scalar, its
     vjp is these times the cotangent, so that one walk over rows in the forward pass
     computes everything (`--graph-chunk-losses`); gradients that nobody reads are not
-    computed.
+    computed. Gradients of bf16 and f16 may be f32, too: sums that are not rounded yet.
 
     ```mlir
     %loss, %dh, %dw = graph.linear_cross_entropy %h, %w, %targets ignore -100
@@ -227,7 +227,7 @@ def Graph_LinearCrossEntropyOp : Graph_PureOp<"linear_cross_entropy",
 
 /// A head of which a device has some classes.
 class Graph_HeadPartOp<string mnemonic, dag operands, dag outputs, Trait cost = CostOp>
-    : Graph_PureOp<mnemonic, [Graph_Decomposable, Graph_Infer], cost> {
+    : Graph_PureOp<mnemonic, [Graph_Decomposable, Graph_InferWidening], cost> {
   let arguments = operands;
   let results = outputs;
   let fusionKind = "opaque";
@@ -266,7 +266,7 @@ def Graph_LinearCrossEntropyGradOp : Graph_HeadPartOp<"linear_cross_entropy_grad
     The gradients of `linear_cross_entropy` where `weight` and `bias` have a part of the
     classes, and `logSumExp` [...] is that of all: a probability is e^(logit - logSumExp).
     The gradient of hidden is this part's summand. A target that is none of the classes
-    is another part's.
+    is another part's. Gradients of bf16 and f16 may be f32, too.
 
     ```mlir
     %dh, %dw = graph.linear_cross_entropy_grad %h, %w, %targets, %lse ignore -100

@@ -23,12 +23,13 @@ def Graph_ReduceOp : Graph_PureOp<"reduce", [Graph_Sharded, Graph_Differentiable
   let hasFolder = 1;
 }
 
-def Graph_DotGeneralOp : Graph_PureOp<"dot_general", [Graph_Sharded, Graph_Differentiable, Graph_Infer],
+def Graph_DotGeneralOp : Graph_PureOp<"dot_general", [Graph_Sharded, Graph_Differentiable, Graph_InferWidening],
     DeclareOpInterfaceMethods<CostOp, ["getMatmulFlops"]>> {
   let summary = "batched contraction of two tensors";
   let description = [{
     Result dimensions: batching dims in their order, then the other dims of lhs,
-    then the other dims of rhs. bf16 and f16 accumulate in f32.
+    then the other dims of rhs. bf16 and f16 accumulate in f32; the result may be f32, too,
+    which is the sum before it is rounded (`--dist-widen-sums`).
 
     ```mlir
     %z = graph.dot_general %x, %y, batching_dims = [0] x [0], contracting_dims = [2] x [1]

@@ -74,8 +74,11 @@ Value HeadRows::multiplyOuter(Value hidden, Value gradient) {
                              : b.dot(hidden, gradient, {}, {}, {0}, {0});
 }
 
-Value HeadRows::hiddenGradient(Value gradient) {
-  return multiplyTransposed(b.convert(gradient, elementType(operands.hidden)), operands.weight);
+Value HeadRows::hiddenGradient(Value gradient, Type elementType) {
+  Value product = multiplyTransposed(b.convert(gradient, minigptc::graph::elementType(operands.hidden)),
+                                     operands.weight);
+  product.setType(tensorType(product).clone(elementType)); // The sum before it is rounded, or after.
+  return product;
 }
 
 Value HeadRows::weightGradient(Value gradient) {
@@ -173,6 +176,16 @@ LogicalResult LinearCrossEntropyGradOp::inferReturnTypes(MLIRContext *,
   return success();
 }
 
+bool LinearCrossEntropyOp::isCompatibleReturnTypes(TypeRange inferred, TypeRange types) {
+  return detail::areSameOrWider(inferred, types);
+}
+bool LinearCrossEntropyGradOp::isCompatibleReturnTypes(TypeRange inferred, TypeRange types) {
+  return detail::areSameOrWider(inferred, types);
+}
+bool LinearLogSumExpOp::isCompatibleReturnTypes(TypeRange inferred, TypeRange types) {
+  return inferred == types;
+}
+
 double LinearCrossEntropyOp::getMatmulFlops() {
   // Of the loss: the gradients are counted where they are asked for, as of any op.
   return 2.0 * double(getWeight().getType().getNumElements()) *
@@ -197,6 +210,17 @@ template <typename Op> static HeadOperands flatten(GraphBuilder &b, Op op) {
           op.getTransposed()};
 }
 
+/// The op's gradients, of its results' types.
+template <typename Op>
+static void appendGradients(GraphBuilder &b, Op op, HeadRows &rows, SmallVectorImpl<Value> &to) {
+  Value gradient = rows.logitsGradient(1);
+  Value hidden = rows.hiddenGradient(gradient, elementType(op.getHiddenGrad()));
+  to.push_back(b.reshape(hidden, shapeOf(op.getHidden())));
+  to.push_back(b.convert(rows.weightGradient(gradient), elementType(op.getWeightGrad())));
+  if (op.getBias())
+    to.push_back(b.convert(rows.biasGradient(gradient), elementType(op.getBiasGrad())));
+}
+
 SmallVector<Value> LinearLogSumExpOp::decompose(OpBuilder &builder) {
   GraphBuilder b(builder, getLoc());
   HeadRows rows(b, flatten(b, *this));
@@ -210,11 +234,8 @@ SmallVector<Value> LinearCrossEntropyGradOp::decompose(OpBuilder &builder) {
   operands.logSumExp = b.reshape(getLogSumExp(), shapeOf(operands.targets));
   operands.ignoreIndex = getIgnoreIndex();
   HeadRows rows(b, operands);
-  Value gradient = rows.logitsGradient(1);
-  SmallVector<Value> results{b.reshape(rows.hiddenGradient(gradient), shapeOf(getHidden())),
-                             b.convert(rows.weightGradient(gradient), elementType(getWeight()))};
-  if (getBias())
-    results.push_back(b.convert(rows.biasGradient(gradient), elementType(getBias())));
+  SmallVector<Value> results;
+  appendGradients(b, *this, rows, results);
   return results;
 }
 
@@ -223,12 +244,8 @@ SmallVector<Value> LinearCrossEntropyOp::decompose(OpBuilder &builder) {
   HeadOperands operands = flatten(b, *this);
   operands.ignoreIndex = getIgnoreIndex();
   HeadRows rows(b, operands);
-  Value gradient = rows.logitsGradient(1);
-  SmallVector<Value> results{b.sum(rows.losses(), 0),
-                             b.reshape(rows.hiddenGradient(gradient), shapeOf(getHidden())),
-                             b.convert(rows.weightGradient(gradient), elementType(getWeight()))};
-  if (getBias())
-    results.push_back(b.convert(rows.biasGradient(gradient), elementType(getBias())));
+  SmallVector<Value> results{b.sum(rows.losses(), 0)};
+  appendGradients(b, *this, rows, results);
   return results;
 }
 

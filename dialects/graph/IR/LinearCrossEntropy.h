@@ -37,8 +37,9 @@ public:
   /// d Σ losses / d logits · scale, in the accumulator type [n, V].
   mlir::Value logitsGradient(double scale);
 
-  // Products with a matrix of logits' shape; results of the operands' types.
-  mlir::Value hiddenGradient(mlir::Value logitsGradient);
+  // Products with a matrix of logits' shape.
+  /// The gradient of hidden, of its element type or the accumulator type.
+  mlir::Value hiddenGradient(mlir::Value logitsGradient, mlir::Type elementType);
   /// The weight's gradient in the accumulator type, where what is added to it is.
   mlir::Value weightGradient(mlir::Value logitsGradient);
   mlir::Value biasGradient(mlir::Value logitsGradient);

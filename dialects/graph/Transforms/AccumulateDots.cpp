@@ -14,13 +14,13 @@ using namespace minigptc::graph;
 
 namespace {
 /// The product that is a summand, if a GEMM computes it and nobody else reads it. One of
-/// bf16 is rounded before it is added, and stays by itself.
+/// bf16 is rounded before it is added, and stays by itself, as does a wider one of bf16.
 DotGeneralOp getProduct(Value summand) {
   auto dot = summand.getDefiningOp<DotGeneralOp>();
-  Type type = cast<RankedTensorType>(summand.getType()).getElementType();
-  return dot && type == getAccumulatorType(type) && summand.hasOneUse() && getGemmForm(dot)
-             ? dot
-             : nullptr;
+  if (!dot || !summand.hasOneUse() || !getGemmForm(dot))
+    return nullptr;
+  Type type = cast<RankedTensorType>(dot.getLhs().getType()).getElementType();
+  return type == getAccumulatorType(type) ? dot : nullptr;
 }
 
 struct AccumulateDots : minigptc::graph::impl::GraphAccumulateDotsBase<AccumulateDots> {

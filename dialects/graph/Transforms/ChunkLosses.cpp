@@ -164,7 +164,7 @@ private:
       return parts;
     Value gradient = rows.logitsGradient(scale);
     if (results.hiddenGrad)
-      parts.rows.push_back(rows.hiddenGradient(gradient));
+      parts.rows.push_back(rows.hiddenGradient(gradient, elementType(results.hiddenGrad)));
     if (results.weightGrad)
       parts.sums.push_back(rows.weightGradient(gradient));
     if (results.biasGrad)
@@ -210,6 +210,8 @@ private:
     stream << op->getName() << op->getPropertiesAsAttribute();
     for (Value *result : llvm::concat<Value *>(results.sums(), results.rows()))
       stream << bool(*result);
+    if (results.hiddenGrad)
+      stream << elementType(results.hiddenGrad);
     stream << ' ' << llvm::bit_cast<uint64_t>(scale);
     func::FuncOp &body = bodies[key];
     if (!body) {
@@ -241,8 +243,9 @@ private:
     }
     for (Value *result : results.rows())
       if (*result)
-        outputs.push_back(result == &results.hiddenGrad ? Type(cut[0].getType())
-                                                        : b.tensor(chunk * count, wide));
+        outputs.push_back(result == &results.hiddenGrad
+                              ? tensorType(cut[0]).clone(elementType(*result))
+                              : b.tensor(chunk * count, wide));
     func::FuncOp body = getBody(types, constants.size(), carried.size());
     auto loop = ScanOp::create(builder, op->getLoc(), outputs, body.getSymName(), constants,
                                carried, cut, uint64_t(count));

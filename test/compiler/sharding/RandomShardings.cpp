@@ -18,8 +18,8 @@ static bool chance(std::mt19937_64 &random, double probability) {
 static dist::MeshAttr randomMesh(std::mt19937_64 &random, MLIRContext *context) {
   static const std::vector<std::vector<int64_t>> meshes = {
       {2},    {2},    {2},    {3},       {4},       {4},      {5},    {6},
-      {8},    {7},    {1},    {2, 2},    {2, 2},    {2, 3},   {3, 2}, {4, 2},
-      {2, 4}, {1, 2}, {2, 1}, {2, 2, 2}, {2, 2, 2}, {1, 3, 2}};
+      {8},    {7},    {1},    {2, 2},    {2, 2},    {2, 3},    {3, 2},    {4, 2},
+      {2, 4}, {1, 2}, {2, 1}, {2, 2, 2}, {2, 2, 2}, {1, 3, 2}, {2, 1, 3}, {2, 3, 2}};
   const std::vector<int64_t> &sizes = meshes[size_t(number(random, 0, int64_t(meshes.size()) - 1))];
   SmallVector<StringAttr> names;
   for (size_t i = 0; i < sizes.size(); ++i)
@@ -84,6 +84,16 @@ static void addConstraints(std::mt19937_64 &random, func::FuncOp function, dist:
   }
 }
 
+/// Some functions forget what their backward passes read.
+static void addCheckpoints(std::mt19937_64 &random, ModuleOp module) {
+  for (auto function : module.getOps<func::FuncOp>())
+    if (function.isPrivate() && chance(random, 0.3)) {
+      auto policy = chance(random, 0.5) ? graph::RematPolicy::nothing : graph::RematPolicy::dots;
+      function->setAttr(graph::attr::kRemat,
+                        graph::RematPolicyAttr::get(module.getContext(), policy));
+    }
+}
+
 void test::annotate(ModuleOp module, uint64_t seed, const AnnotationOptions &options) {
   std::mt19937_64 random(seed * 7919 + 11);
   OpBuilder builder = OpBuilder::atBlockBegin(module.getBody());
@@ -99,5 +109,6 @@ void test::annotate(ModuleOp module, uint64_t seed, const AnnotationOptions &opt
   }
   if (chance(random, 0.3))
     addSummedChain(module, random);
+  addCheckpoints(random, module);
   addConstraints(random, function, mesh, options);
 }

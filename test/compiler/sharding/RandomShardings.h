@@ -4,9 +4,9 @@
 //
 //   annotate(*module, seed, {.even = true});
 //
-// The module gets a mesh of one to eight devices in one to three axes, the arguments of
-// @f get shardings, some of its values constraints. Some get arguments and a result more
-// (SummedChain.h).
+// The module gets a mesh of one to twelve devices in one to three axes, the arguments of
+// @f get shardings, some of its values constraints; some of its functions are checkpointed.
+// Some get arguments and a result more (SummedChain.h).
 //
 //===----------------------------------------------------------------------===//
 #ifndef MINIGPTC_TEST_COMPILER_SHARDING_RANDOMSHARDINGS_H

@@ -6,6 +6,7 @@
 #include "dialects/graph/IR/Graph.h"
 #include "test/compiler/random/RandomInputs.h"
 #include "test/compiler/sharding/RandomShardings.h"
+#include "test/compiler/sharding/Stability.h"
 #include "test/support/Vjp.h"
 
 #include <stdexcept>
@@ -107,9 +108,10 @@ std::string ShardedRun::wrong(llvm::function_ref<void(ModuleOp)> see) {
       see(*spmd);
     runner.runPasses(*spmd, "minigptc-to-spmd");
     auto whole = module->lookupSymbol<func::FuncOp>(entry);
-    bool isNarrow = llvm::any_of(
-        inputs, [](const Tensor &input) { return input.getType().getElementType().isF32(); });
-    return compareAll(runOnDevices(whole, *spmd), expected, isNarrow ? 1e-4 : 1e-9);
+    std::string difference =
+        compareAll(runOnDevices(whole, *spmd), expected, toleranceOf(*module));
+    unstable = !difference.empty() && isUnstable(runner, *module, entry, inputs);
+    return unstable ? "" : difference;
   } catch (const std::runtime_error &error) {
     return error.what();
   }

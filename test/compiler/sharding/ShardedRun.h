@@ -28,6 +28,8 @@ public:
   /// What is wrong with the partitioned program; whatever fails on the way is wrong too.
   /// `see` is shown the module at stage `shard`.
   std::string wrong(llvm::function_ref<void(mlir::ModuleOp)> see = {});
+  /// Whether `wrong` has found a difference that is the program's own (Stability.h).
+  bool isJump() const { return unstable; }
 
   /// The program at stage `trace`, its entry function and that one's arguments.
   mlir::ModuleOp getModule() { return *module; }
@@ -43,6 +45,7 @@ private:
   uint64_t seed;
   std::string entry;
   std::vector<Tensor> inputs;
+  bool unstable = false;
 };
 
 } // namespace minigptc::test

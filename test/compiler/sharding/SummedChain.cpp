@@ -36,7 +36,8 @@ public:
                                                                 &SummedChain::gather,
                                                                 &SummedChain::embedding,
                                                                 &SummedChain::scatter,
-                                                                &SummedChain::rope};
+                                                                &SummedChain::rope,
+                                                                &SummedChain::widen};
     for (int64_t count = number(1, 4); count > 0; --count)
       first = (this->*steps[size_t(number(0, int64_t(steps.size()) - 1))])();
     return first;
@@ -153,6 +154,15 @@ private:
     return b.make<graph::RopeOp>(heads, positions, llvm::APFloat(100.0), false);
   }
 
+  /// Exact, and of the sum: f32 alone.
+  Value widen() {
+    Type wide = b.getBuilder().getF64Type();
+    if (!graph::elementType(first).isF32())
+      return first;
+    second = b.convert(second, wide);
+    return b.convert(first, wide);
+  }
+
   graph::GraphBuilder b;
   std::mt19937_64 &random;
   Value first, second;
@@ -193,7 +203,7 @@ void test::addSummedChain(ModuleOp module, std::mt19937_64 &random) {
   Builder attributes(module.getContext());
   auto annotation = attributes.getDictionaryAttr(
       attributes.getNamedAttr(dist::attr::kSharding, cut.toAttr(mesh)));
-  Type element = attributes.getF64Type();
+  Type element = cast<RankedTensorType>(function.getArgumentTypes()[0]).getElementType();
   unsigned before = function.getNumArguments();
   for (int64_t width : {6, 6, 2})
     if (failed(function.insertArgument(function.getNumArguments(),

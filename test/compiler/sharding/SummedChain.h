@@ -5,7 +5,8 @@
 //
 //   addSummedChain(*module, random);
 //
-// @f gets arguments a, b [K, 6] and w [K, 2], of which K is cut, and one result more.
+// @f gets arguments a, b [K, 6] and w [K, 2], of which K is cut, and one result more, all of
+// the element type of its first argument.
 //
 //===----------------------------------------------------------------------===//
 #ifndef MINIGPTC_TEST_COMPILER_SHARDING_SUMMEDCHAIN_H

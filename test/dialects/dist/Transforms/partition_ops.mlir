@@ -61,7 +61,9 @@ func.func @slices(%x: tensor<8x3xf32> {dist.sharding = #rows}, %i: tensor<i32>) 
 
 // CHECK-LABEL: func.func @embedding
 // CHECK-SAME: %[[T:.*]]: tensor<2x5xf32> {{.*}}, %[[IDS:.*]]: tensor<3xi32>
-// CHECK: %[[S:.*]] = graph.subtract %[[IDS]]
+// CHECK: %[[LOW:.*]] = graph.maximum %[[IDS]]
+// CHECK: %[[IN:.*]] = graph.minimum %[[LOW]]
+// CHECK: %[[S:.*]] = graph.subtract %[[IN]]
 // CHECK-DAG: %[[GE:.*]] = graph.compare GE, %[[S]]
 // CHECK-DAG: %[[LT:.*]] = graph.compare LT, %[[S]]
 // CHECK: %[[MINE:.*]] = graph.and %[[GE]], %[[LT]]
@@ -127,6 +129,17 @@ func.func @rms_norm(%x: tensor<3x8xf32> {dist.sharding = #dist.sharding<@mesh, [
 func.func @cross_entropy(%x: tensor<3x8xf32> {dist.sharding = #dist.sharding<@mesh, [{}, {"data"}]>}, %t: tensor<3xi32>) -> tensor<3xf32> {
   %0 = graph.softmax_cross_entropy %x, %t ignore -1 {dist.factors = [[], ["data"]]} : (tensor<3x8xf32>, tensor<3xi32>) -> tensor<3xf32>
   return %0 : tensor<3xf32>
+}
+
+// Targets of rows that mean nothing (6 in 4 parts) are classes, too.
+// CHECK-LABEL: func.func @cross_entropy_rows
+// CHECK-SAME: %[[X:.*]]: tensor<2x8xf32> {{.*}}, %[[T:.*]]: tensor<2xi32>
+// CHECK-DAG: %[[ZERO:.*]] = graph.constant dense<0> : tensor<2xi32>
+// CHECK: %[[FILLED:.*]] = graph.select %{{.*}}, %[[T]], %[[ZERO]]
+// CHECK: graph.softmax_cross_entropy %[[X]], %[[FILLED]]
+func.func @cross_entropy_rows(%x: tensor<6x8xf32> {dist.sharding = #rows}, %t: tensor<6xi32> {dist.sharding = #vector}) -> (tensor<6xf32> {dist.sharding = #vector}) {
+  %0 = graph.softmax_cross_entropy %x, %t {dist.factors = [["data"], []], dist.shardings = [#vector]} : (tensor<6x8xf32>, tensor<6xi32>) -> tensor<6xf32>
+  return %0 : tensor<6xf32>
 }
 
 // The head is walked twice, without its logits; two all-reduces of numbers per position,
