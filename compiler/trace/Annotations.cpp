@@ -192,10 +192,13 @@ EntrySpecs::EntrySpecs(TraceContext &context, const Entry &entry, const Leaves &
   checkUsed("input", inputs, options.inSpecs, used);
   used.assign(options.outSpecs.size(), false);
   for (const auto &leaf : outputs) {
-    output.push_back(find("result", leaf, options.outSpecs, used));
     auto same = inputOf.find(leaf.first);
-    if (!output.back() && same != inputOf.end() && inputs[same->second].second == leaf.second)
-      output.back() = input[same->second];
+    bool isInput = same != inputOf.end() && inputs[same->second].second == leaf.second;
+    bool hasSpec = llvm::any_of(options.outSpecs, [&](const PathSpec &spec) {
+      return isBelow(leaf.first, spec.path);
+    });
+    output.push_back(isInput && !hasSpec ? input[same->second]
+                                         : find("result", leaf, options.outSpecs, used));
   }
   checkUsed("result", outputs, options.outSpecs, used);
 }
@@ -218,6 +221,25 @@ dist::ShardingAttr EntrySpecs::find(const char *kind, const Leaves::value_type &
     return {};
   return toShardingAttr(context.mlir(), "parameter '" + parameter->path + "'", type,
                         parameter->spec, context.mesh(), parameter->where);
+}
+
+void EntrySpecs::checkDonated(const std::string &path, size_t from, size_t to) const {
+  auto isCut = [](dist::ShardingAttr sharding) {
+    return sharding && llvm::any_of(sharding.getDims(), [](mlir::ArrayAttr axes) {
+             return !axes.empty();
+           });
+  };
+  if (input[from] == output[to] || (!isCut(input[from]) && !isCut(output[to])))
+    return;
+  std::source_location where = entry.where;
+  for (const PathSpec &spec : entry.options.outSpecs)
+    if (isBelow(path, spec.path))
+      where = spec.where;
+  throw TraceError("result '" + path +
+                       "' takes over the memory of the input of its name, which is donated, but "
+                       "has another spec",
+                   where,
+                   {"leave out the result's spec, or do not donate '" + path + "'"});
 }
 
 void EntrySpecs::checkUsed(const char *kind, const Leaves &leaves, const PathSpecs &paths,

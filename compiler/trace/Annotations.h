@@ -46,6 +46,8 @@ public:
              const Leaves &outputs);
   dist::ShardingAttr ofInput(size_t number) const { return input[number]; }
   dist::ShardingAttr ofOutput(size_t number) const { return output[number]; }
+  /// Throws TraceError unless a result lies as the donated input whose memory it takes over.
+  void checkDonated(const std::string &path, size_t input, size_t output) const;
 
 private:
   dist::ShardingAttr find(const char *kind, const Leaves::value_type &leaf, const PathSpecs &paths,

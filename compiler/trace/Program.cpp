@@ -85,7 +85,7 @@ public:
       outputNumber.try_emplace(leaf.first, i);
     }
     for (const std::string &name : entry.options.donate)
-      donate(name);
+      donate(name, specs);
     for (const auto &[path, bound] : entry.options.indexBounds)
       argument[find(path)].set(graph::attr::kIndexBound, builder.getI64IntegerAttr(bound));
     for (size_t i = 0; i < inputs.size(); ++i)
@@ -108,7 +108,7 @@ private:
            ("." + inputs[i].first).find(".params.") != std::string::npos;
   }
 
-  void donate(const std::string &name) {
+  void donate(const std::string &name, const EntrySpecs &specs) {
     bool any = false;
     for (auto [i, input] : llvm::enumerate(inputs)) {
       if (input.first != name && input.first.rfind(name + ".", 0) != 0)
@@ -120,6 +120,7 @@ private:
             "function '" + entry.name + "': '" + input.first + "' (" + input.second.toString() +
                 ") is donated, but no result has this path and type to take over its buffer",
             entry.where);
+      specs.checkDonated(input.first, i, output->second);
       argument[i].set(graph::attr::kDonate, builder.getI64IntegerAttr(int64_t(output->second)));
     }
     if (!any)

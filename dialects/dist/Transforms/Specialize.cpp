@@ -42,7 +42,7 @@ public:
 private:
   using Calls = SmallVector<func::CallOp>;
 
-  void completeEntry(func::FuncOp function);
+  LogicalResult completeEntry(func::FuncOp function);
   void specialize(func::FuncOp function);
   void noteCalls(func::FuncOp function);
   void markArguments(func::FuncOp function, ArrayRef<func::CallOp> calls);
@@ -64,31 +64,39 @@ LogicalResult Specializer::run() {
   for (func::FuncOp function : llvm::reverse(functions->getPostOrder())) {
     if (!isSharded(function))
       continue;
-    if (function.isPublic())
-      completeEntry(function);
-    else
+    if (!function.isPublic())
       specialize(function);
+    else if (failed(completeEntry(function)))
+      return failure();
     noteCalls(function);
   }
   return success();
 }
 
-/// Says of an entry's arguments and results what is left to be understood.
-void Specializer::completeEntry(func::FuncOp function) {
+/// Says of an entry's arguments and results what is left to be understood. A donated argument and
+/// the result that takes over its memory are one place, and lie alike.
+LogicalResult Specializer::completeEntry(func::FuncOp function) {
   auto whole = [&](Type type) {
     return Sharding::replicated(cast<RankedTensorType>(type).getRank()).toAttr(mesh);
   };
   for (unsigned i = 0; i < function.getNumArguments(); ++i) {
     if (!function.getArgAttr(i, attr::kSharding))
       function.setArgAttr(i, attr::kSharding, whole(function.getArgumentTypes()[i]));
-    if (auto donated = function.getArgAttrOfType<IntegerAttr>(i, graph::attr::kDonate);
-        donated && !function.getResultAttr(donated.getInt(), attr::kSharding))
-      function.setResultAttr(donated.getInt(), attr::kSharding,
-                             function.getArgAttr(i, attr::kSharding));
+    auto donated = function.getArgAttrOfType<IntegerAttr>(i, graph::attr::kDonate);
+    if (!donated)
+      continue;
+    Attribute own = function.getArgAttr(i, attr::kSharding);
+    Attribute taken = function.getResultAttr(donated.getInt(), attr::kSharding);
+    if (taken && taken != own)
+      return function.emitOpError() << "donates argument " << i << ", which is sharded as " << own
+                                    << ", to result " << donated.getInt() << ", which is as "
+                                    << taken;
+    function.setResultAttr(donated.getInt(), attr::kSharding, own);
   }
   for (unsigned i = 0; i < function.getNumResults(); ++i)
     if (!function.getResultAttr(i, attr::kSharding))
       function.setResultAttr(i, attr::kSharding, whole(function.getResultTypes()[i]));
+  return success();
 }
 
 /// A copy is open in the dimensions that are made of open ones.

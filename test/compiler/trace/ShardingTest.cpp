@@ -155,6 +155,31 @@ TEST_CASE("wrong specs and meshes are errors at the user's line") {
                  "axis 'a' of the mesh has size 0"));
 }
 
+TEST_CASE("a result lies as the donated input whose memory it takes over") {
+  int here = 0;
+  auto with = [&](PathSpecs in, PathSpecs out) {
+    return errorOf([&] {
+      Argument x("result", TensorSpec(f32, {8, 6}));
+      std::string ir = trace({Entry("f", twice, {x},
+                                    {.donate = {"result"},
+                                     .mesh = mesh,
+                                     .inSpecs = std::move(in),
+                                     .outSpecs = std::move(out),
+                                     .parameterSpecs = {{"result", {8, 6}, P(None, "tensor")}}})})
+                           .print();
+      // The input's own spec is the result's, whatever a parameter of the name has.
+      CHECK(count(ir, "[{\"data\"}, {}]>") == 2);
+    });
+  };
+  CHECK(with({{"result", P("data")}}, {}) == "no error");
+  CHECK(with({{"result", P("data")}}, {{"result", P("data", None)}}) == "no error");
+  here = __LINE__ + 1;
+  std::string error = with({{"result", P("data")}}, {{"result", P()}});
+  CHECK(contains(error, "result 'result' takes over the memory of the input of its name, which is "
+                        "donated, but has another spec"));
+  CHECK(contains(error, line(here)));
+}
+
 TEST_CASE("a parameter's spec that is too long names the parameter") {
   nn::LayerNorm norm(6, 1e-6, P(None, "tensor")); // here
   int here = __LINE__ - 1;
