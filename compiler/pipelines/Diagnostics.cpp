@@ -12,8 +12,9 @@ std::string minigptc::placeOf(Location location) {
   if (auto named = dyn_cast<NameLoc>(location))
     return placeOf(named.getChildLoc());
   if (auto call = dyn_cast<CallSiteLoc>(location)) {
-    std::string callee = placeOf(call.getCallee());
-    return callee.empty() ? placeOf(call.getCaller()) : callee;
+    std::string callee = placeOf(call.getCallee()), caller = placeOf(call.getCaller());
+    bool isUsers = !callee.empty() && !StringRef(callee).starts_with("compiler/");
+    return isUsers || caller.empty() ? callee : caller;
   }
   if (auto fused = dyn_cast<FusedLoc>(location))
     for (Location part : fused.getLocations())
@@ -41,7 +42,9 @@ minigptc::DiagnosticCollector::DiagnosticCollector(MLIRContext *context)
         else if (first.empty())
           first = format(diagnostic);
         return success();
-      }) {}
+      }) {
+  context->printOpOnDiagnostic(false); // The user has not written it.
+}
 
 std::string minigptc::DiagnosticCollector::text() const {
   return first.empty() ? "the compiler failed without saying why" : first;

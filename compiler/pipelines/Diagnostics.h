@@ -27,7 +27,8 @@ private:
   mlir::ScopedDiagnosticHandler handler;
 };
 
-/// The innermost place in a file of a location: "FILE:LINE:COLUMN", or "".
+/// The innermost place in a file of a location, "FILE:LINE:COLUMN", that is not in the library's
+/// own layers if there is such; or "".
 std::string placeOf(mlir::Location location);
 
 } // namespace minigptc

@@ -194,9 +194,8 @@ EntrySpecs::EntrySpecs(TraceContext &context, const Entry &entry, const Leaves &
   for (const auto &leaf : outputs) {
     auto same = inputOf.find(leaf.first);
     bool isInput = same != inputOf.end() && inputs[same->second].second == leaf.second;
-    bool hasSpec = llvm::any_of(options.outSpecs, [&](const PathSpec &spec) {
-      return isBelow(leaf.first, spec.path);
-    });
+    bool hasSpec = llvm::any_of(
+        options.outSpecs, [&](const PathSpec &spec) { return isBelow(leaf.first, spec.path); });
     output.push_back(isInput && !hasSpec ? input[same->second]
                                          : find("result", leaf, options.outSpecs, used));
   }
@@ -225,9 +224,8 @@ dist::ShardingAttr EntrySpecs::find(const char *kind, const Leaves::value_type &
 
 void EntrySpecs::checkDonated(const std::string &path, size_t from, size_t to) const {
   auto isCut = [](dist::ShardingAttr sharding) {
-    return sharding && llvm::any_of(sharding.getDims(), [](mlir::ArrayAttr axes) {
-             return !axes.empty();
-           });
+    return sharding &&
+           llvm::any_of(sharding.getDims(), [](mlir::ArrayAttr axes) { return !axes.empty(); });
   };
   if (input[from] == output[to] || (!isCut(input[from]) && !isCut(output[to])))
     return;
@@ -238,8 +236,7 @@ void EntrySpecs::checkDonated(const std::string &path, size_t from, size_t to) c
   throw TraceError("result '" + path +
                        "' takes over the memory of the input of its name, which is donated, but "
                        "has another spec",
-                   where,
-                   {"leave out the result's spec, or do not donate '" + path + "'"});
+                   where, {"leave out the result's spec, or do not donate '" + path + "'"});
 }
 
 void EntrySpecs::checkUsed(const char *kind, const Leaves &leaves, const PathSpecs &paths,

@@ -88,9 +88,9 @@ LogicalResult Specializer::completeEntry(func::FuncOp function) {
     Attribute own = function.getArgAttr(i, attr::kSharding);
     Attribute taken = function.getResultAttr(donated.getInt(), attr::kSharding);
     if (taken && taken != own)
-      return function.emitOpError() << "donates argument " << i << ", which is sharded as " << own
-                                    << ", to result " << donated.getInt() << ", which is as "
-                                    << taken;
+      return function.emitOpError()
+             << "donates argument " << i << ", which is sharded as " << own << ", to result "
+             << donated.getInt() << ", which is as " << taken;
     function.setResultAttr(donated.getInt(), attr::kSharding, own);
   }
   for (unsigned i = 0; i < function.getNumResults(); ++i)
@@ -150,7 +150,8 @@ Attribute Specializer::keyOf(func::CallOp call) {
   SmallVector<Attribute> key;
   for (Value operand : call.getOperands()) {
     std::optional<Stored> stored = storedAs(operand);
-    key.push_back(stored ? Attribute(stored->sharding.toAttr(mesh, stored->freedom)) : UnitAttr::get(context));
+    key.push_back(stored ? Attribute(stored->sharding.toAttr(mesh, stored->freedom))
+                         : UnitAttr::get(context));
   }
   auto caller = call->getParentOfType<func::FuncOp>();
   for (Value result : call.getResults()) {

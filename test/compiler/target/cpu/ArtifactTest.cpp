@@ -182,6 +182,13 @@ TEST_CASE("errors name what is wrong and where") {
   })");
   CHECK_THAT(half, Catch::Contains("f16 does not compile"));
   CHECK_THAT(half, Catch::Contains("bad.mlir:2"));
+  CHECK_THAT(half, !Catch::Contains("graph.tanh")); // Users have not written the IR.
+  std::string inLayer =
+      message(R"(func.func @f(%x: tensor<4xf16>) -> tensor<4xf16> attributes {graph.entry} {
+    %0 = graph.tanh %x : tensor<4xf16> loc(callsite("compiler/nn/Layers.cpp":7:8 at "model.cpp":12:3))
+    return %0 : tensor<4xf16>
+  })");
+  CHECK_THAT(inLayer, Catch::Contains("at model.cpp:12:3"));
   CompileOptions options;
   options.target = "tpu";
   CHECK_THROWS_WITH(compileText(kProgram, "f.mlir", options),
