@@ -21,33 +21,15 @@
 #ifndef MINIGPTC_COMPILER_TARGET_CPU_ATTENTIONKERNEL_H
 #define MINIGPTC_COMPILER_TARGET_CPU_ATTENTIONKERNEL_H
 
+#include "compiler/target/common/AttentionProblem.h"
 #include "compiler/target/cpu/TileEmitter.h"
 #include "dialects/graph/IR/Graph.h"
 
 namespace minigptc::cpu {
 
-/// Sizes and masks of an attention; see the description of `graph.attention`.
-struct AttentionProblem {
-  mlir::Type element; ///< computed in, and of everything in scratch memory
-  bool bf16;          ///< tensors but the log-sum-exp are bf16, the element type is f32
-  int64_t batch, queries, heads, width, keys, groups, valueWidth;
-  double scale;
-  graph::MaskKind kind;
-  int64_t window;               ///< of kind sliding_window
-  int64_t maskBatch, maskHeads; ///< of the explicit mask; 0 if there is none
-  bool hasSegments, hasOffset;
-
-  int64_t headsPerGroup() const { return heads / groups; }
-};
-
-/// Pointers; null where the pass or the op has no such tensor.
-struct AttentionBuffers {
-  mlir::Value query, key, value, result, logSumExp, cotangent;
-  mlir::Value mask, querySegments, keySegments, queryOffset;
-  mlir::Value queryGrad, keyGrad, valueGrad;
-};
-
-enum class AttentionPass { forward, backward };
+using target::AttentionBuffers;
+using target::AttentionPass;
+using target::AttentionProblem;
 
 /// How the work is cut, and where things lie in scratch memory (in elements).
 struct AttentionLayout {

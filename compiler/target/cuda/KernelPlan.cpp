@@ -291,6 +291,9 @@ bool minigptc::cuda::hasWidePositions(func::FuncOp kernel) {
 }
 
 LogicalResult minigptc::cuda::verifyKernel(func::FuncOp kernel) {
-  return target::verifyKernel(kernel, "CUDA", "cuda",
-                              [](Operation *op) { return findWholeKernel(op) != nullptr; });
+  auto isWhole = [](Operation *op) { return findWholeKernel(op) != nullptr; };
+  if (failed(target::verifyKernel(kernel, "CUDA", "cuda", isWhole)))
+    return failure();
+  Operation &first = kernel.getBody().front().front();
+  return isWhole(&first) ? findWholeKernel(&first)->verify(&first) : success();
 }

@@ -1,6 +1,7 @@
 //===- Kernels.cpp --------------------------------------------------------===//
 #include "compiler/target/cuda/Kernels.h"
 #include "compiler/target/common/KernelText.h"
+#include "compiler/target/cuda/Emulation.h"
 #include "compiler/target/cuda/NvJitLink.h"
 #include "compiler/target/cuda/PtxCompiler.h"
 #include "dialects/exec/IR/Exec.h"
@@ -26,7 +27,7 @@ namespace {
 struct Job {
   std::string text, error;
   PtxCompiler::Options options;
-  std::string ptx;
+  PtxCompiler::Code code;
 };
 } // namespace
 
@@ -38,7 +39,7 @@ static void work(std::vector<Job> &jobs, std::atomic<size_t> &next) {
       generator.emplace();
     FailureOr<PtxCompiler::Code> code = generator->compile(jobs[i].text, jobs[i].options);
     if (succeeded(code))
-      jobs[i].ptx = std::move(code->ptx);
+      jobs[i].code = std::move(*code);
     else
       jobs[i].error = generator->error();
   }
@@ -68,17 +69,24 @@ FailureOr<ModuleCode> minigptc::cuda::compileKernels(ModuleOp module, ArrayRef<A
     bool isGrouped = grouped.contains(kernel.getSymNameAttr());
     result.kernels.push_back({kernel.getSymName().str(), isGrouped, plan.grid, plan.block,
                               plan.sharedBytes, plan.kind().str(), {}});
-    jobs.push_back({target::printKernel(kernel, options.lines), {}, {isGrouped, options.lines}, {}});
+    jobs.push_back({target::printKernel(kernel, options.lines), {}, {isGrouped, options.lines, options.emulate}, {}});
   }
   runJobs(jobs, options.threads);
-  std::vector<std::string> modules;
+  std::vector<std::string> modules, objects;
   for (auto [kernel, code, job] : llvm::zip_equal(kernels, result.kernels, jobs)) {
     if (!job.error.empty())
       return kernel->emitError("cannot generate CUDA code for this kernel: ") << job.error;
-    modules.push_back(code.ptx = std::move(job.ptx));
+    modules.push_back(code.ptx = std::move(job.code.ptx));
+    objects.push_back(std::move(job.code.object));
+  }
+  std::string error;
+  if (options.emulate && !objects.empty()) {
+    auto emulated = emulation::link(objects, error);
+    if (failed(emulated))
+      return module.emitError("cannot link kernels for the emulator: ") << error;
+    result.emulated = std::move(*emulated);
   }
   for (const Arch &arch : archs) {
-    std::string error;
     FailureOr<std::string> cubin = linkPtx(modules, arch, error);
     if (failed(cubin))
       return module.emitError(error);

@@ -32,11 +32,13 @@ struct Cubin {
 struct ModuleCode {
   std::vector<KernelCode> kernels; ///< in the order of the first use
   std::vector<Cubin> cubins;       ///< one for each architecture, in the order given
+  std::vector<std::byte> emulated; ///< a shared object for the emulator, if asked for
 };
 
 struct KernelOptions {
   int threads = 0;    ///< 0: as many as the machine has
   bool lines = false; ///< PTX with .loc directives
+  bool emulate = false;
 };
 
 /// Compiles the kernels that functions call or blocks launch. Architectures need nvJitLink of

@@ -53,6 +53,19 @@ static bool hasWideIndex(ModuleOp module) {
       .wasInterrupted();
 }
 
+/// What would be a call of libdevice.
+static LogicalResult refuseFunctions(ModuleOp module) {
+  SmallVector<Operation *> functions = target::findFunctions(module);
+  module.walk([&](arith::RemFOp op) { functions.push_back(op); });
+  if (functions.empty())
+    return success();
+  Operation *op = functions.front();
+  Type type = op->getResult(0).getType();
+  StringRef name = isa<arith::RemFOp>(op) ? "remainder" : target::getLibmName(op);
+  return op->emitError() << "no CUDA code for " << name << " in " << type
+                         << (type.isF64() ? ": compute it in f32" : "");
+}
+
 /// Functions of `math` become LLVM's intrinsics, which NVPTX has instructions for: upstream's
 /// patterns for GPUs would call libdevice.
 static LogicalResult convertMath(gpu::GPUModuleOp module, const LLVMTypeConverter &converter) {
@@ -93,9 +106,8 @@ static void unwrap(ModuleOp module) {
 LogicalResult minigptc::cuda::lowerToNvvm(ModuleOp module, LoweringOptions options) {
   if (failed(target::expandMath(module)))
     return failure();
-  for (Operation *op : target::findFunctions(module))
-    return op->emitError() << "no CUDA code for " << target::getLibmName(op) << " in "
-                           << op->getResult(0).getType() << ": compute it in f32";
+  if (failed(refuseFunctions(module)))
+    return failure();
   unsigned indexBits = options.wide || hasWideIndex(module) ? 64 : 32;
   PassManager passes(module.getContext());
   passes.nest<gpu::GPUModuleOp>().addPass(createSCFToControlFlowPass());

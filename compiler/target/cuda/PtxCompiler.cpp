@@ -2,6 +2,7 @@
 #include "compiler/target/cuda/PtxCompiler.h"
 #include "compiler/target/common/LlvmPipeline.h"
 #include "compiler/target/cuda/Arch.h"
+#include "compiler/target/cuda/Emulation.h"
 #include "compiler/target/cuda/KernelEmitter.h"
 #include "compiler/target/cuda/Lowering.h"
 #include "mlir/Parser/Parser.h"
@@ -9,6 +10,7 @@
 #include "llvm/MC/TargetRegistry.h"
 #include "llvm/Support/TargetSelect.h"
 #include "llvm/TargetParser/Triple.h"
+#include "llvm/Transforms/Utils/Cloning.h"
 
 using namespace mlir;
 using namespace minigptc;
@@ -74,10 +76,18 @@ llvm::FailureOr<PtxCompiler::Code> PtxCompiler::compile(const std::string &text,
   module->setTargetTriple(machine->getTargetTriple());
   module->setDataLayout(machine->createDataLayout());
   optimise(*module);
+  Code result;
+  if (options.emulate) {
+    auto object = emulation::compileObject(llvm::CloneModule(*module), message);
+    if (failed(object))
+      return failure();
+    result.object = std::move(*object);
+  }
   FailureOr<std::string> ptx = writePtx(*module);
   if (failed(ptx))
     return failure();
-  return Code{std::move(*ptx)};
+  result.ptx = std::move(*ptx);
+  return result;
 }
 
 void PtxCompiler::optimise(llvm::Module &module) {

@@ -29,9 +29,11 @@ public:
   struct Options {
     bool grouped = false; ///< the kernel has a table of buffers (KernelEmitter.h)
     bool lines = false;   ///< .loc directives with the lines of the text's locations
+    bool emulate = false; ///< code for the emulator besides (Emulation.h)
   };
   struct Code {
     std::string ptx;
+    std::string object; ///< of the emulator, from the very code that the PTX is made of
   };
 
   PtxCompiler();

@@ -2,6 +2,7 @@
 #include "compiler/target/cuda/Reductions.h"
 #include "compiler/conversion/GraphToLoops/Loops.h"
 #include "compiler/target/cuda/KernelPlan.h"
+#include "compiler/target/cuda/WarpCode.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
@@ -94,42 +95,13 @@ void ElementEmitter::storeShared(Value scalar, Value pointer, Type elementType, 
 
 void ElementEmitter::barrier() { gpu::BarrierOp::create(builder, function->getLoc()); }
 
-/// The value of lane l ^ mask. Instructions shuffle 32 bits.
-Value ElementEmitter::shuffle(Value value, int64_t mask) {
-  Scalars s = scalars();
-  Type type = value.getType(), word = builder.getI32Type();
-  unsigned width = type.getIntOrFloatBitWidth();
-  auto shuffleWord = [&](Value bits) -> Value {
-    Value operands[] = {s.integer(word, -1), bits, s.integer(word, mask),
-                        s.integer(word, kWarp - 1)};
-    return LLVM::CallIntrinsicOp::create(builder, s.loc, word,
-                                         builder.getStringAttr("llvm.nvvm.shfl.sync.bfly.i32"),
-                                         operands)
-        .getResult(0);
-  };
-  Type integer = builder.getIntegerType(width);
-  Value bits = type == integer ? value : s.create<arith::BitcastOp>(integer, value);
-  if (width == 64) {
-    Value high = s.create<arith::ShRUIOp>(bits, s.integer(integer, 32));
-    Value low = shuffleWord(s.create<arith::TruncIOp>(word, bits));
-    high = shuffleWord(s.create<arith::TruncIOp>(word, high));
-    high = s.create<arith::ShLIOp>(s.create<arith::ExtUIOp>(integer, high), s.integer(integer, 32));
-    bits = s.create<arith::OrIOp>(high, s.create<arith::ExtUIOp>(integer, low));
-  } else if (width == 32) {
-    bits = shuffleWord(bits);
-  } else {
-    bits = s.create<arith::TruncIOp>(integer, shuffleWord(s.create<arith::ExtUIOp>(word, bits)));
-  }
-  return type == integer ? bits : s.create<arith::BitcastOp>(type, bits);
-}
-
 SmallVector<Value> ElementEmitter::combine(const Group &group,
                                            ArrayRef<graph::ReductionKernelOp> reductions,
                                            ValueRange values) {
   SmallVector<Value> results(values);
   for (auto [op, value] : llvm::zip_equal(reductions, results))
     for (int64_t mask = kWarp / 2; mask > 0; mask /= 2)
-      value = graph::ReductionKernelOp(op).emitCombine(builder, value, shuffle(value, mask));
+      value = graph::ReductionKernelOp(op).emitCombine(builder, value, shuffleXor(scalars(), value, mask));
   if (group.size == kWarp || reductions.empty())
     return results;
   Scalars s = scalars();

@@ -59,7 +59,6 @@ private:
   /// written by one access.
   mlir::Value address(mlir::Value pointer, mlir::Type storage, mlir::Value position) override;
   mlir::Value position(mlir::ValueRange indices, llvm::ArrayRef<int64_t> shape) override;
-  mlir::Value shuffle(mlir::Value value, int64_t mask);
 
   const Group *group = nullptr;
 };

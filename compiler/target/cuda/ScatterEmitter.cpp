@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "compiler/target/cuda/NestEmitter.h"
+#include "compiler/target/cuda/WarpCode.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 
@@ -60,12 +61,6 @@ private:
   Value firstColumn;      ///< of the thread
 };
 } // namespace
-
-static Value intrinsic(Scalars s, Type type, StringRef name, ValueRange operands) {
-  return LLVM::CallIntrinsicOp::create(s.builder, s.loc, type, s.builder.getStringAttr(name),
-                                       operands)
-      .getResult(0);
-}
 
 /// Null if the thread surely has its column of that number.
 Value ScatterRow::hasColumn(size_t number) {
@@ -127,8 +122,7 @@ Value ScatterRow::ballot(Value first) {
     builder.setInsertionPointToEnd(branch.elseBlock());
     scf::YieldOp::create(builder, s.loc, s.integer(builder.getI1Type(), 0));
   }
-  Type word = builder.getI32Type();
-  return intrinsic(s, word, "llvm.nvvm.vote.ballot.sync", {s.integer(word, -1), branch.getResult(0)});
+  return cuda::ballot(s, branch.getResult(0));
 }
 
 Value ScatterRow::isAnySliceHere() {

@@ -20,6 +20,8 @@ public:
   };
   virtual ~WholeKernel() = default;
   virtual bool matches(mlir::Operation *op) const = 0;
+  /// A diagnostic and failure if there is no code for the op's types.
+  virtual llvm::LogicalResult verify(mlir::Operation *op) const = 0;
   /// A function of the op's attributes and types.
   virtual Launch plan(mlir::Operation *op) const = 0;
   /// Writes the code of one thread at the builder's place. `buffers` are pointers to the

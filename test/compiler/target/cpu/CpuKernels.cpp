@@ -18,6 +18,8 @@ using namespace mlir;
 using namespace minigptc;
 using Tensor = KernelHarness::Tensor;
 
+const bool KernelHarness::isEmulated = false;
+
 /// The library stays loaded, and its file open: dlopen takes a path that it knows
 /// for the library that it has.
 static KernelHarness::KernelFunction loadKernel(const std::vector<std::byte> &code,

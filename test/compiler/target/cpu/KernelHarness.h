@@ -30,6 +30,9 @@ struct KernelHarness {
   /// The argument whose memory the first result takes; -1: it has its own.
   int inPlace = -1;
 
+  /// Whether kernels run in the emulator, where large ones take long.
+  static const bool isEmulated;
+
   KernelHarness();
   /// The text of one function, or of a module with one.
   void check(const std::string &text);

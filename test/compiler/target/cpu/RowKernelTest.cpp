@@ -69,7 +69,7 @@ TEST_CASE("softmax in three phases") {
 
 TEST_CASE("a row that does not fit its scratch memory is computed again") {
   KernelHarness harness;
-  harness.check(softmax(1, 2, 300001));
+  harness.check(softmax(1, 2, KernelHarness::isEmulated ? 30001 : 300001));
   CHECK(planOf(harness, softmax(1, 2, 300001)).kept.empty());
 }
 
