@@ -128,7 +128,7 @@ Value Elements::constantElement(Operation *op, ElementsAttr data, ValueRange ind
     auto array = LLVM::LLVMArrayType::get(storage, data.getNumElements());
     std::string name = SymbolTable::getSymbolName(function).str() + "_data" +
                        std::to_string(constants.size());
-    auto global = LLVM::GlobalOp::create(builder, function->getLoc(), array, /*isConstant=*/true,
+    auto global = LLVM::GlobalOp::create(builder, builder.getUnknownLoc(), array, /*isConstant=*/true,
                                          LLVM::Linkage::Private, name, storageData(data, storage),
                                          /*alignment=*/64, addressSpace);
     builder.setInsertionPointToStart(&function->getRegion(0).front());

@@ -39,9 +39,10 @@ private:
 } // namespace
 
 OwningOpRef<ModuleOp> KernelEmitter::emit() {
-  OwningOpRef<ModuleOp> module = ModuleOp::create(loc);
+  // What is in no function has no place: LLVM's debug information would look for a function.
+  OwningOpRef<ModuleOp> module = ModuleOp::create(builder.getUnknownLoc());
   builder.setInsertionPointToEnd(module->getBody());
-  auto gpuModule = gpu::GPUModuleOp::create(builder, loc, "kernels");
+  auto gpuModule = gpu::GPUModuleOp::create(builder, builder.getUnknownLoc(), "kernels");
   createFunction(gpuModule);
   SmallVector<Value> buffers(function.getArguments());
   if (grouped)
@@ -94,7 +95,7 @@ Value KernelEmitter::createShared(gpu::GPUModuleOp module) {
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToStart(module.getBody());
   auto bytes = LLVM::LLVMArrayType::get(builder.getI8Type(), 0);
-  auto global = LLVM::GlobalOp::create(builder, loc, bytes, /*isConstant=*/false,
+  auto global = LLVM::GlobalOp::create(builder, builder.getUnknownLoc(), bytes, /*isConstant=*/false,
                                        LLVM::Linkage::External, "shared_memory", Attribute(),
                                        kAccessBytes, kShared);
   builder.setInsertionPointToStart(&function.getBody().front());
