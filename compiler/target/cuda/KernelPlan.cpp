@@ -238,9 +238,11 @@ static void planRowKernel(KernelPlan &plan, func::FuncOp kernel) {
     plan.sharedBytes = getGroupBytes(layout.group, reductions);
   } else if (!rows.columnOutputs.empty()) {
     int64_t most = kSharedBytes / std::max<int64_t>(1, columnBytes(rows, kernel));
-    layout.groupsPerBlock = std::clamp<int64_t>(most, 1, std::min(kColumnWarps, rows.rowsPerItem));
+    most = std::min({most, kColumnWarps, rows.rowsPerItem});
+    layout.groupsPerBlock = std::max<int64_t>(1, most);
     plan.block = kWarp * layout.groupsPerBlock;
-    plan.sharedBytes = layout.groupsPerBlock * columnBytes(rows, kernel);
+    // Also where rows are empty: the code has an address.
+    plan.sharedBytes = std::max(kAccessBytes, layout.groupsPerBlock * columnBytes(rows, kernel));
   } else {
     layout.groupsPerBlock = std::clamp<int64_t>(rows.items, 1, kWarpRows);
     plan.block = kWarp * layout.groupsPerBlock;

@@ -1,21 +1,18 @@
 // RUN: minigptc-opt %s --emit-ptx | FileCheck %s --implicit-check-not=.local --implicit-check-not=atom --implicit-check-not=call
 
 // Four elements of f32 are one access; nothing is fused but what a polynomial fuses: a value's
-// bits do not depend on the kernel that it is computed in. What is left over is scalar.
-// CHECK: // @muladd: map, grid 1, block 256, shared memory 64
+// bits do not depend on the kernel that it is computed in.
+// CHECK-LABEL: // @muladd: map, grid 1, block 256, shared memory 64
 // CHECK: .target sm_80
 // CHECK: .maxntid 256, 1, 1
 // CHECK-NOT: fma
 // CHECK: ld.global.v4.b32
-// CHECK: .loc {{[0-9]+}} 24 8
+// CHECK: .loc {{[0-9]+}} [[#@LINE+9]] 8
 // CHECK: mul.rn.f32
-// CHECK: .loc {{[0-9]+}} 25 8
+// CHECK: .loc {{[0-9]+}} [[#@LINE+8]] 8
 // CHECK: add.rn.f32
 // CHECK: st.global.v4.b32
 // CHECK-NOT: fma
-// CHECK: ld.global.b32
-// CHECK: st.global.b32
-// CHECK: ret;
 func.func private @muladd(%a: tensor<1001xf32>, %b: tensor<1001xf32>) -> tensor<1001xf32> attributes {exec.kernel} {
   // The lines that .loc names.
 
@@ -25,7 +22,7 @@ func.func private @muladd(%a: tensor<1001xf32>, %b: tensor<1001xf32>) -> tensor<
 }
 
 // Eight of bf16 are one access, also of a vector that all rows share.
-// CHECK: // @bias: map, grid 375,
+// CHECK-LABEL: // @bias: map, grid 375,
 // CHECK-COUNT-2: ld.global.v4.b32
 // CHECK-NOT: ld.global
 // CHECK: st.global.v4.b32
@@ -37,7 +34,7 @@ func.func private @bias(%a: tensor<1000x768xbf16>, %b: tensor<768xbf16>) -> tens
 }
 
 // A transpose goes through shared memory.
-// CHECK: // @transpose: tiles, grid 6, block 256, shared memory 4224
+// CHECK-LABEL: // @transpose: tiles, grid 6, block 256, shared memory 4224
 // CHECK: ld.global.b32
 // CHECK: st.shared.b32
 // CHECK: bar.sync 0
@@ -49,7 +46,7 @@ func.func private @transpose(%x: tensor<70x40xf32>) -> tensor<40x70xf32> attribu
 }
 
 // Dimensions that stay rows are copied by vectors.
-// CHECK: // @heads: map,
+// CHECK-LABEL: // @heads: map,
 // CHECK: ld.global.v4.b32
 // CHECK: st.global.v4.b32
 func.func private @heads(%x: tensor<2x10x4x64xf32>) -> tensor<2x4x10x64xf32> attributes {exec.kernel} {
@@ -58,7 +55,7 @@ func.func private @heads(%x: tensor<2x10x4x64xf32>) -> tensor<2x4x10x64xf32> att
 }
 
 // A gradient of a table: each row looks for its slices by ballot.
-// CHECK: // @scatter: scatter, grid 2, block 256
+// CHECK-LABEL: // @scatter: scatter, grid 2, block 256
 // CHECK: vote.sync.ballot.b32
 // CHECK: ld.global.v4.b32
 // CHECK: st.global.v4.b32
@@ -68,7 +65,7 @@ func.func private @scatter(%t: tensor<10x128xf32>, %i: tensor<40x1xi32>, %u: ten
 }
 
 // An output may lie where an input is: every pointer is aligned, none is said to be alone.
-// CHECK: // @grouped:
+// CHECK-LABEL: // @grouped:
 // CHECK: .param .u64 .ptr .global .align 16 grouped_param_0
 // CHECK-NOT: grouped_param_1
 // CHECK: %ctaid.y

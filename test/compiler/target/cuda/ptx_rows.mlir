@@ -1,7 +1,7 @@
 // RUN: minigptc-opt %s --emit-ptx | FileCheck %s --implicit-check-not=.local --implicit-check-not=atom --implicit-check-not=call
 
 // A warp for each row: it is read once, sums go by shuffles, and no other warp is waited for.
-// CHECK: // @norm: rows, grid 256, block 128, shared memory 0
+// CHECK-LABEL: // @norm: rows, grid 256, block 128, shared memory 0
 // CHECK-NOT: bar.sync
 // CHECK-NOT: .shared
 // CHECK-COUNT-2: ld.global.v4.b32
@@ -22,7 +22,7 @@ func.func private @norm(%x: tensor<1024x256xf32>) -> tensor<1024x256xf32> attrib
 }
 
 // A block for each long row: warps meet in shared memory.
-// CHECK: // @long: rows, grid 1024, block 128, shared memory 32
+// CHECK-LABEL: // @long: rows, grid 1024, block 128, shared memory 32
 // CHECK: shfl.sync.bfly.b32
 // CHECK: st.shared.b32
 // CHECK: bar.sync 0
@@ -36,7 +36,7 @@ func.func private @long(%x: tensor<1024x4096xf32>) -> tensor<1024x4096xf32> attr
 }
 
 // One sum of all: a block.
-// CHECK: // @all: groups, grid 1, block 256, shared memory 64
+// CHECK-LABEL: // @all: groups, grid 1, block 256, shared memory 64
 // CHECK: ld.global.v4.b32
 // CHECK: bar.sync 0
 // CHECK: st.global.b32
