@@ -2,8 +2,8 @@
 //
 //   0                      ArtifactHeader (64 bytes)
 //   64                     metadata: the FlatBuffers table of Artifact.fbs
-//   blobsOffset (n·4096)   blobs: the code at offset 0 (an ELF shared object),
-//                          constants at multiples of 64
+//   blobsOffset (n·4096)   blobs: the code of CPUs at offset 0 (an ELF shared object),
+//                          other code and constants at multiples of 64
 //
 // Blob offsets in the metadata count from blobsOffset. Gaps are zero. Integers are
 // little-endian. A file of another version is refused: there is no conversion.
@@ -33,7 +33,7 @@ namespace minigptc::runtime {
 
 inline constexpr char kArtifactMagic[8] = {'M', 'I', 'N', 'I', 'G', 'P', 'T', 'C'};
 /// Changes whenever header, metadata or the kernels' calling convention do.
-inline constexpr uint32_t kArtifactVersion = 2;
+inline constexpr uint32_t kArtifactVersion = 3;
 inline constexpr uint64_t kPageSize = 4096;
 /// Alignment of frames, arguments, constants and of the buffers inside them.
 inline constexpr uint64_t kBufferAlignment = 64;

@@ -48,6 +48,17 @@ StatusOr<TensorType> readType(const fb::TensorType *type) {
   return result;
 }
 
+StatusOr<std::span<const std::byte>> readBlob(const fb::Blob *blob,
+                                              std::span<const std::byte> blobs) {
+  if (!blob)
+    return std::span<const std::byte>();
+  if (blob->offset() > blobs.size() || blob->size() > blobs.size() - blob->offset())
+    return invalidArtifact("a blob lies outside of the file");
+  if (blob->offset() % kBufferAlignment)
+    return invalidArtifact("a blob is not aligned");
+  return blobs.subspan(blob->offset(), blob->size());
+}
+
 const Entry *Program::findEntry(std::string_view name) const {
   for (const Entry &entry : entries)
     if (entry.name == name)
@@ -89,8 +100,8 @@ public:
   Status read() {
     program_.compiler = viewOf(table_.compiler());
     program_.metadata = viewOf(table_.metadata());
-    MINIGPTC_RETURN_IF_ERROR(readTarget());
-    MINIGPTC_RETURN_IF_ERROR(readBlobs());
+    MINIGPTC_RETURN_IF_ERROR(readCode(table_, blobs_, program_));
+    MINIGPTC_RETURN_IF_ERROR(readConstants());
     MINIGPTC_RETURN_IF_ERROR(readLocations());
     MINIGPTC_RETURN_IF_ERROR(readKernels());
     for (uint32_t i = 0; i < sizeOfVector(table_.gemms()); ++i) {
@@ -110,32 +121,9 @@ public:
   }
 
 private:
-  Status readTarget() {
-    if (!table_.target())
-      return invalidArtifact("no target");
-    program_.triple = viewOf(table_.target()->triple());
-    for (uint32_t i = 0; i < sizeOfVector(table_.target()->features()); ++i)
-      program_.features.push_back(viewOf(table_.target()->features()->Get(i)));
-    return {};
-  }
-
-  StatusOr<std::span<const std::byte>> readBlob(const fb::Blob *blob) {
-    if (!blob)
-      return std::span<const std::byte>();
-    if (blob->offset() > blobs_.size() || blob->size() > blobs_.size() - blob->offset())
-      return invalidArtifact("a blob lies outside of the file");
-    if (blob->offset() % kBufferAlignment)
-      return invalidArtifact("a blob is not aligned");
-    return blobs_.subspan(blob->offset(), blob->size());
-  }
-
-  Status readBlobs() {
-    StatusOr<std::span<const std::byte>> code = readBlob(table_.code());
-    if (!code)
-      return code.status();
-    program_.code = *code;
+  Status readConstants() {
     for (uint32_t i = 0; i < sizeOfVector(table_.constants()); ++i) {
-      StatusOr<std::span<const std::byte>> constant = readBlob(table_.constants()->Get(i));
+      StatusOr<std::span<const std::byte>> constant = readBlob(table_.constants()->Get(i), blobs_);
       if (!constant)
         return constant.status();
       program_.constants.push_back(*constant);
@@ -185,8 +173,8 @@ private:
   Status readKernels() {
     for (uint32_t i = 0; i < sizeOfVector(table_.kernels()); ++i) {
       const fb::Kernel &from = *table_.kernels()->Get(i);
-      KernelInfo kernel{viewOf(from.symbol()), from.items(), from.grain(),  {}, {},
-                        from.flops(),          from.bytes(), from.scratch()};
+      KernelInfo kernel{viewOf(from.symbol()), from.items(), from.grain(),   {}, {},
+                        from.flops(),          from.bytes(), from.scratch(), {}};
       if (kernel.symbol.empty() || kernel.symbol.find('\0') != std::string_view::npos)
         return invalidArtifact("kernel " + std::to_string(i) + " has no name");
       if (kernel.items < 0 || uint64_t(kernel.items) > kMaxBytes || kernel.grain < 1 ||
@@ -196,10 +184,9 @@ private:
       MINIGPTC_RETURN_IF_ERROR(readTypes(from.outputs(), kernel.outputs));
       if (piecesOf(kernel) > mostPiecesOf(kernel))
         return invalidArtifact("kernel " + quote(kernel.symbol) + " has more work than operands");
+      MINIGPTC_RETURN_IF_ERROR(readLaunch(from, blobs_, program_.target, kernel));
       program_.kernels.push_back(std::move(kernel));
     }
-    if (!program_.kernels.empty() && program_.code.empty())
-      return invalidArtifact("kernels without code");
     return {};
   }
 
@@ -438,6 +425,8 @@ StatusOr<Program> readArtifact(std::span<const std::byte> bytes) {
 }
 
 Status checkTarget(const Program &program) {
+  if (program.target == fb::TargetKind::cuda)
+    return {}; // The device tells, when it loads the code.
   auto cpuOf = [](std::string_view triple) { return triple.substr(0, triple.find('-')); };
   if (cpuOf(program.triple) != cpuOf(hostTriple()))
     return Status(StatusCode::failedPrecondition, "the artifact is for " + quote(program.triple) +

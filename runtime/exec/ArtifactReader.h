@@ -39,6 +39,13 @@ Status invalidArtifact(const std::string &what);
 /// The root, if every table and vector lies inside and is aligned; `metadata` is.
 const fb::Artifact *verifyTables(std::span<const std::byte> metadata);
 StatusOr<TensorType> readType(const fb::TensorType *type);
+/// A part of the blob section; none: empty.
+StatusOr<std::span<const std::byte>> readBlob(const fb::Blob *blob,
+                                              std::span<const std::byte> blobs);
+/// Target and code; then, of kernel `number`, what its target needs.
+Status readCode(const fb::Artifact &table, std::span<const std::byte> blobs, Program &program);
+Status readLaunch(const fb::Kernel &from, std::span<const std::byte> blobs, fb::TargetKind target,
+                  KernelInfo &kernel);
 StatusOr<GemmInfo> readGemm(const fb::Gemm &gemm);
 /// Mesh, groups and collectives.
 Status readDevices(const fb::Artifact &table, Program &program);

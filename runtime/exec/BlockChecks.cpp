@@ -9,6 +9,9 @@
 namespace minigptc::runtime {
 namespace {
 
+/// Of a grid along its y axis.
+constexpr uint64_t kMaxCudaGroups = 65535;
+
 /// Checks one block; messages name it and the instruction.
 class BlockChecker {
 public:
@@ -137,6 +140,9 @@ private:
     if (groups < 1 || instruction.numOutputs != groups * outputs ||
         instruction.numInputs != groups * inputs)
       return fail("kernel " + quote(kernel.symbol) + " takes other operands");
+    if (program_.target == fb::TargetKind::cuda && groups > 1 &&
+        (!kernel.cuda.grouped || groups > kMaxCudaGroups))
+      return fail("kernel " + quote(kernel.symbol) + " takes fewer groups of operands");
     for (uint32_t i = 0; i < instruction.numInputs; ++i)
       MINIGPTC_RETURN_IF_ERROR(need(input(instruction, i), kernel.inputs[i % inputs].numBytes()));
     for (uint32_t i = 0; i < instruction.numOutputs; ++i)

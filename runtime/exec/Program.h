@@ -21,6 +21,7 @@
 #include "minigptc/runtime/TensorType.h"
 #include "runtime/exec/Artifact_generated.h"
 #include "runtime/exec/HostProgram.h"
+#include "runtime/hal/Code.h"
 #include "runtime/hal/Collective.h"
 #include "runtime/hal/Gemm.h"
 
@@ -54,6 +55,7 @@ struct KernelInfo {
   std::vector<TensorType> inputs, outputs;
   double flops = 0, bytes = 0;
   uint64_t scratch = 0; ///< bytes for each thread
+  CudaLaunch cuda = {}; ///< target cuda
 };
 
 /// A product and the bytes that each of its operands must have.
@@ -137,8 +139,11 @@ struct MemoryReport {
 struct Program {
   std::shared_ptr<const std::byte[]> image;
   std::string_view compiler, triple, metadata;
+  fb::TargetKind target = fb::TargetKind::cpu;
   std::vector<std::string_view> features;
-  std::span<const std::byte> code;
+  std::span<const std::byte> code;     ///< cpu
+  std::vector<Cubin> cubins;           ///< cuda
+  std::span<const std::byte> emulated; ///< cuda; empty: the program is for GPUs only
   std::vector<std::span<const std::byte>> constants;
   std::vector<KernelInfo> kernels;
   std::vector<GemmInfo> gemms;
@@ -153,6 +158,8 @@ struct Program {
   std::vector<DeviceGroup> groups;
   std::vector<CollectiveProblem> collectives;
 
+  /// All kernels with their code, which lies in `image`.
+  DeviceCode deviceCode() const;
   const Entry *findEntry(std::string_view name) const;
   /// "models/lm.cpp:42", or "" if there is none.
   std::string placeOf(uint32_t location) const;

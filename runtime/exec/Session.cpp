@@ -58,6 +58,19 @@ Status ofDevice(int64_t device, Status status) {
 
 } // namespace
 
+/// The driver that runs the program.
+static StatusOr<std::string> driverFor(const Program &program, const SessionOptions &options) {
+  bool cuda = program.target == fb::TargetKind::cuda;
+  std::string own = cuda ? "cuda" : "host";
+  if (options.driver.empty())
+    return own;
+  if (options.driver.starts_with("cuda") == cuda || !findDriver(options.driver))
+    return options.driver; // Who opens it names those that there are.
+  return Status(StatusCode::failedPrecondition,
+                "the program is compiled for " + quote(own) + ", not for " + quote(options.driver))
+      .withHelp(std::string("compile it with --target ") + (cuda ? "cpu" : "cuda"));
+}
+
 struct Session::Impl {
   /// What runs a device's part of a program. `stepper` uses `device`.
   struct DeviceEnd {
@@ -67,7 +80,7 @@ struct Session::Impl {
   };
 
   Program program;
-  std::string metadata, name;
+  std::string metadata, name, driver;
   std::vector<EntryInfo> entries;        ///< as `program.entries`
   std::unique_ptr<InProcessWorld> world; ///< null: a program for one device
   std::vector<DeviceEnd> devices;
@@ -126,7 +139,7 @@ Status Session::Impl::openDevices(const SessionOptions &options) {
 Status Session::Impl::openDevice(int64_t number, const SessionOptions &options) {
   int threadCount = threadsOf(options, program.mesh.numDevices());
   StatusOr<std::unique_ptr<Device>> device =
-      runtime::openDevice(options.driver, 0, {.threads = threadCount});
+      runtime::openDevice(driver, 0, {.threads = threadCount});
   if (!device)
     return device.status();
   DeviceEnd &end = devices.emplace_back();
@@ -266,6 +279,10 @@ StatusOr<Session> Session::load(std::span<const std::byte> artifact,
   auto impl = std::make_unique<Impl>();
   impl->program = std::move(*program);
   impl->metadata = impl->program.metadata;
+  StatusOr<std::string> driver = driverFor(impl->program, options);
+  if (!driver)
+    return driver.status();
+  impl->driver = std::move(*driver);
   MINIGPTC_RETURN_IF_ERROR(impl->openDevices(options));
   for (const Entry &entry : impl->program.entries)
     impl->entries.push_back({std::string(entry.name), describe(entry.inputs),

@@ -32,10 +32,7 @@ StatusOr<Stepper> Stepper::create(const Program &program, Device &device,
       largest = std::max(largest, size_t(instruction.numInputs) + instruction.numOutputs);
   stepper.tables_.resize(largest);
   if (!program.kernels.empty()) {
-    std::vector<std::string> symbols;
-    for (const KernelInfo &kernel : program.kernels)
-      symbols.emplace_back(kernel.symbol);
-    StatusOr<std::unique_ptr<Executable>> code = device.load(program.code, symbols);
+    StatusOr<std::unique_ptr<Executable>> code = device.load(program.deviceCode());
     if (!code)
       return code.status();
     stepper.code_ = std::move(*code);
@@ -204,8 +201,8 @@ Status Stepper::runInstruction(const BoundInstruction &bound) {
   switch (instruction.opcode) {
   case fb::Opcode::launch: {
     const KernelInfo &kernel = program_->kernels[instruction.target];
-    return queue_->launch(*code_, {instruction.target, tablesOf(bound, kernel), kernel.items,
-                                   kernel.grain, kernel.scratch, kernel.groupsOf(instruction)});
+    return queue_->launch(
+        *code_, {instruction.target, tablesOf(bound, kernel), kernel.groupsOf(instruction)});
   }
   case fb::Opcode::gemm:
     return queue_->gemm(program_->gemms[instruction.target].problem, bound.operands[0],

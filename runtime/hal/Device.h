@@ -4,9 +4,9 @@
 // queues of instructions.
 //
 //   auto buffer = device->allocate(bytes);
-//   auto code = device->load(elf, {"add"});
+//   auto code = device->load({.elf = elf, .kernels = {{.symbol = "add", .items = 1000}}});
 //   auto queue = device->createQueue();
-//   queue->launch(**code, {.kernel = 0, .buffers = {pointers, 3}, .items = 1000, .grain = 256});
+//   queue->launch(**code, {.kernel = 0, .buffers = {pointers, 3}});
 //   queue->synchronize();
 //
 // Pointers of instructions are in the device's address space (`Buffer::data`) and aligned
@@ -20,6 +20,7 @@
 
 #include "minigptc/runtime/Status.h"
 #include "runtime/base/ThreadPool.h"
+#include "runtime/hal/Code.h"
 #include "runtime/hal/Gemm.h"
 
 #include <cstddef>
@@ -39,8 +40,7 @@ public:
   virtual uint64_t size() const = 0;
 };
 
-/// Loaded code: kernels, numbered in the order of the names given to `Device::load`.
-/// They follow `void name(void *const *buffers, int64_t begin, int64_t end, void *scratch)`.
+/// Loaded code: kernels, numbered as in `DeviceCode::kernels`.
 class Executable {
 public:
   virtual ~Executable();
@@ -56,16 +56,14 @@ public:
   virtual Status wait() = 0;
 };
 
-/// Runs of a kernel over the work items [0, items), `grain` of them at a time. Several groups
-/// of buffers make one grid: each piece of work belongs to one group and gets its buffers.
-/// Groups run in any order, or at once, and must not write what another one touches.
+/// Runs all of a kernel's work. Several groups of buffers make one grid: each piece of work
+/// belongs to one group and gets its buffers. Groups run in any order, or at once, and must
+/// not write what another one touches.
 struct Launch {
   uint32_t kernel = 0;
   /// Inputs, outputs; of each group as many, one group after the other. Read before `launch`
   /// returns.
   std::span<void *const> buffers;
-  int64_t items = 0, grain = 1;
-  uint64_t scratch = 0; ///< bytes that each thread lends the kernel, aligned to 64
   int64_t groups = 1;
 };
 
@@ -104,8 +102,7 @@ public:
   /// Contents are undefined. resourceExhausted if memory is short.
   virtual StatusOr<std::unique_ptr<Buffer>> allocate(uint64_t bytes) = 0;
   /// `code` is copied. Untrusted as to its form; running it is another matter.
-  virtual StatusOr<std::unique_ptr<Executable>> load(std::span<const std::byte> code,
-                                                     const std::vector<std::string> &kernels) = 0;
+  virtual StatusOr<std::unique_ptr<Executable>> load(const DeviceCode &code) = 0;
   virtual StatusOr<std::unique_ptr<Queue>> createQueue() = 0;
   /// Bytes that a queue takes for itself and keeps, once it has made these products and
   /// launched kernels with so much scratch memory for a thread.

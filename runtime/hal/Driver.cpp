@@ -45,14 +45,20 @@ std::vector<const Driver *> drivers() {
   return all.current;
 }
 
+const Driver *findDriver(std::string_view name) {
+  for (const Driver *driver : drivers())
+    if (driver->name() == name)
+      return driver;
+  return nullptr;
+}
+
 StatusOr<std::unique_ptr<Device>> openDevice(std::string_view name, int index,
                                              const DeviceOptions &options) {
+  if (const Driver *driver = findDriver(name))
+    return driver->open(index, options);
   std::string known;
-  for (const Driver *driver : drivers()) {
-    if (driver->name() == name)
-      return driver->open(index, options);
+  for (const Driver *driver : drivers())
     known += (known.empty() ? "" : ", ") + std::string(driver->name());
-  }
   return Status(StatusCode::notFound, "no driver is called " + quote(name))
       .withHelp(known.empty() ? "this runtime was built without any driver"
                               : "this runtime has: " + known);

@@ -30,6 +30,8 @@ public:
 /// Adds a driver; one of that name is replaced. Thread-safe.
 void registerDriver(std::unique_ptr<const Driver> driver);
 std::vector<const Driver *> drivers();
+/// Null if there is none of that name.
+const Driver *findDriver(std::string_view name);
 
 /// notFound names the drivers that exist.
 StatusOr<std::unique_ptr<Device>> openDevice(std::string_view driver, int index,

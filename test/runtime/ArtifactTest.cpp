@@ -74,7 +74,7 @@ TEST_CASE("other files and other versions say what they are") {
   CHECK_FALSE(readArtifact({}).ok());
   file[8] = std::byte(kArtifactVersion + 1);
   Status status = readArtifact(file).status();
-  CHECK_THAT(status.message(), Contains("has format 3, this runtime reads format 2"));
+  CHECK_THAT(status.message(), Contains("has format 4, this runtime reads format 3"));
   CHECK_THAT(status.help(), Contains("compile it again"));
 }
 
@@ -287,12 +287,18 @@ TEST_CASE("loops stay inside their operands in every call") {
   // 2^62 · 64 wraps around to 0; so does the sum with the argument's size.
   CHECK_THAT(loop([](auto &l) { l.count = (1ull << 58) + 1; }), Contains("reaches too far"));
   CHECK_THAT(loop([](auto &l) { l.count = 1ull << 58; }), Contains("reaches too far"));
-  CHECK_THAT(loop([](auto &l) { l.count = 2, l.strides = {0, ~0ull - 63}; }),
+  CHECK_THAT(loop([](auto &l) {
+               l.count = 2, l.strides = {0, ~0ull - 63};
+             }),
              Contains("reaches too far"));
   // Without strides nothing limits the count but the time that it takes.
-  CHECK_THAT(loop([](auto &l) { l.count = 1ull << 40, l.strides = {0, 0}; }),
+  CHECK_THAT(loop([](auto &l) {
+               l.count = 1ull << 40, l.strides = {0, 0};
+             }),
              Contains("too many instructions"));
-  CHECK_THAT(loop([](auto &l) { l.count = ~0ull, l.strides = {0, 0}; }),
+  CHECK_THAT(loop([](auto &l) {
+               l.count = ~0ull, l.strides = {0, 0};
+             }),
              Contains("too many instructions"));
   CHECK_THAT(loop(unchanged, {fb::Opcode::repeat, 1, 0, 1, 1, 0, 0}),
              Contains("loop that is not there"));
@@ -315,7 +321,9 @@ TEST_CASE("matrix products reach no further than their buffers") {
     return refusal([&](TestProgram &p) { change(*p.table.gemms[0]); });
   };
   CHECK(gemm([](auto &g) { g.lhs_strides = {1, 8}; }) == "");
-  CHECK_THAT(gemm([](auto &g) { g.lhs_strides = {9, 1}; }),
+  CHECK_THAT(gemm([](auto &g) {
+               g.lhs_strides = {9, 1};
+             }),
              Contains("256 bytes where 284 are needed"));
   CHECK_THAT(gemm([](auto &g) { g.m = 9; }), Contains("are needed"));
   CHECK_THAT(gemm([](auto &g) { g.m = -1; }), Contains("no sensible size"));
@@ -350,13 +358,21 @@ TEST_CASE("scalar programs use what was computed before") {
     return refusal([&](TestProgram &p) { change(*p.table.host_programs[0]); });
   };
   using enum fb::ScalarOp;
-  CHECK_THAT(program([](auto &h) { h.instructions[2] = {add, 0, 2, 0, 0}; }),
+  CHECK_THAT(program([](auto &h) {
+               h.instructions[2] = {add, 0, 2, 0, 0};
+             }),
              Contains("register 2 is not computed before"));
-  CHECK_THAT(program([](auto &h) { h.instructions[2] = {fb::ScalarOp::select, 0, 1, 9, 0}; }),
+  CHECK_THAT(program([](auto &h) {
+               h.instructions[2] = {fb::ScalarOp::select, 0, 1, 9, 0};
+             }),
              Contains("register 9"));
-  CHECK_THAT(program([](auto &h) { h.instructions[0] = {input, 1, 0, 0, 0}; }),
+  CHECK_THAT(program([](auto &h) {
+               h.instructions[0] = {input, 1, 0, 0, 0};
+             }),
              Contains("no input 1"));
-  CHECK_THAT(program([](auto &h) { h.instructions[0] = {fb::ScalarOp(200), 0, 0, 0, 0}; }),
+  CHECK_THAT(program([](auto &h) {
+               h.instructions[0] = {fb::ScalarOp(200), 0, 0, 0, 0};
+             }),
              Contains("unknown operation"));
   CHECK_THAT(program([](auto &h) { h.results = {4}; }), Contains("register that is not there"));
   CHECK_THAT(program([](auto &h) { h.results = {3, 3}; }), Contains("differ in number"));
@@ -374,9 +390,13 @@ TEST_CASE("entries, parameters, kernels and blobs make sense") {
   CHECK_THAT(entry([](auto &e) { e.name = "total"; }), Contains("name of its own"));
   CHECK_THAT(entry([](auto &e) { e.inputs.pop_back(); }), Contains("differ in arguments"));
   CHECK_THAT(entry([](auto &e) { e.inputs[0]->type->shape = {8, 4}; }), Contains("differ in size"));
-  CHECK_THAT(entry([](auto &e) { e.inputs[0]->type->shape = {INT64_MAX, 8}; }),
+  CHECK_THAT(entry([](auto &e) {
+               e.inputs[0]->type->shape = {INT64_MAX, 8};
+             }),
              Contains("no sensible size"));
-  CHECK_THAT(entry([](auto &e) { e.inputs[0]->type->shape = {-8, -8}; }),
+  CHECK_THAT(entry([](auto &e) {
+               e.inputs[0]->type->shape = {-8, -8};
+             }),
              Contains("no sensible size"));
   CHECK_THAT(entry([](auto &e) { e.inputs[0]->type->shape.assign(17, 1); }),
              Contains("too many dimensions"));
@@ -413,9 +433,13 @@ TEST_CASE("entries, parameters, kernels and blobs make sense") {
              Contains("more work than operands"));
   CHECK_THAT(refusal([](auto &p) { p.table.kernels[0]->symbol = ""; }), Contains("has no name"));
   CHECK_THAT(refusal([](auto &p) { p.table.code = nullptr; }), Contains("kernels without code"));
-  CHECK_THAT(refusal([](auto &p) { p.table.constants[0] = {~0ull - 63, 256}; }),
+  CHECK_THAT(refusal([](auto &p) {
+               p.table.constants[0] = {~0ull - 63, 256};
+             }),
              Contains("outside of the file"));
-  CHECK_THAT(refusal([](auto &p) { p.table.constants[0] = {0, ~0ull}; }),
+  CHECK_THAT(refusal([](auto &p) {
+               p.table.constants[0] = {0, ~0ull};
+             }),
              Contains("outside of the file"));
   CHECK_THAT(refusal([](auto &p) { p.table.constants[0] = {8, 256}; }), Contains("not aligned"));
   CHECK_THAT(refusal([](auto &p) { p.table.target = nullptr; }), Contains("no target"));
@@ -429,6 +453,97 @@ TEST_CASE("entries, parameters, kernels and blobs make sense") {
              Contains("frame has no sensible size"));
   CHECK_THAT(refusal([](auto &p) { p.table.blocks[2]->num_inputs = 9; }),
              Contains("fewer arguments than inputs"));
+}
+
+TEST_CASE("code of GPUs has the form that a driver takes") {
+  auto refusal = [](const std::function<void(TestProgram &)> &change) {
+    TestProgram program = makeCudaProgram();
+    change(program);
+    StatusOr<Program> read = readArtifact(program.finish());
+    return read ? std::string() : read.status().message();
+  };
+  auto blob = [](TestProgram &p, std::string text) {
+    return std::make_unique<fb::Blob>(p.blobs.add(std::as_bytes(std::span(text))));
+  };
+  auto launch = [&](const std::function<void(fb::CudaLaunchT &)> &change) {
+    return refusal([&](TestProgram &p) { change(*p.table.kernels[1]->cuda); });
+  };
+  StatusOr<Program> good = readArtifact(makeCudaProgram().finish());
+  REQUIRE(good);
+  CHECK(checkTarget(*good).ok());
+  CHECK(good->kernels[1].cuda.block == 64);
+  CHECK(good->deviceCode().kernels[1].cuda.ptx == "kernel scale");
+
+  CHECK_THAT(launch([](auto &l) { l.grid = 0; }), Contains("no sensible size"));
+  CHECK_THAT(launch([](auto &l) { l.grid = 1u << 31; }), Contains("no sensible size"));
+  CHECK_THAT(launch([](auto &l) { l.block = 0; }), Contains("no sensible size"));
+  CHECK_THAT(launch([](auto &l) { l.block = 1025; }), Contains("no sensible size"));
+  CHECK_THAT(launch([](auto &l) { l.shared_bytes = 1 << 20; }), Contains("no sensible size"));
+  CHECK_THAT(launch([](auto &l) { l.ptx = nullptr; }), Contains("no PTX that ends"));
+  CHECK_THAT(launch([](auto &l) { *l.ptx = {l.ptx->offset(), 5}; }), Contains("no PTX that ends"));
+  CHECK_THAT(launch([](auto &l) { *l.ptx = {1 << 30, 5}; }), Contains("outside of the file"));
+  CHECK_THAT(refusal([](TestProgram &p) { p.table.kernels[0]->cuda = nullptr; }),
+             Contains("has no launch on a GPU"));
+  CHECK_THAT(refusal([](TestProgram &p) { p.table.target->kind = fb::TargetKind::cpu; }),
+             Contains("kernels without code"));
+  CHECK_THAT(refusal([&](TestProgram &p) {
+               p.table.target->kind = fb::TargetKind::cpu;
+               p.table.code = blob(p, "ELF");
+             }),
+             Contains("has a launch on a GPU"));
+  CHECK_THAT(refusal([](TestProgram &p) { p.table.target->kind = fb::TargetKind(2); }),
+             Contains("unknown kind of target"));
+  CHECK_THAT(refusal([&](TestProgram &p) { p.table.code = blob(p, "ELF"); }),
+             Contains("code of a CPU in a program for GPUs"));
+  CHECK_THAT(refusal([&](TestProgram &p) { p.table.emulated = blob(p, "ELF"); }),
+             Contains("no machine code"));
+
+  auto cubins = [&](std::vector<std::pair<uint32_t, bool>> archs, std::string head) {
+    return refusal([&](TestProgram &p) {
+      for (auto [arch, specific] : archs) {
+        auto cubin = std::make_unique<fb::CubinT>();
+        cubin->arch = arch;
+        cubin->specific = specific;
+        cubin->code = blob(p, head);
+        p.table.cubins.push_back(std::move(cubin));
+      }
+    });
+  };
+  std::string elf(64, '\0');
+  elf.replace(0, 6,
+              "\x7f"
+              "ELF\x02\x01");
+  elf[18] = char(190);
+  CHECK(cubins({{90, false}, {90, true}, {80, false}}, elf) == "");
+  CHECK_THAT(cubins({{90, true}, {90, true}}, elf), Contains("sm_90 twice"));
+  CHECK_THAT(cubins({{0, false}}, elf), Contains("no known architecture"));
+  CHECK_THAT(cubins({{80, false}}, elf.substr(0, 40)), Contains("is no cubin"));
+  elf[18] = 62;
+  CHECK_THAT(cubins({{80, false}}, elf), Contains("is no cubin"));
+}
+
+TEST_CASE("launches on a GPU have groups where the kernel takes a table of them") {
+  auto groups = [](size_t kernel, size_t count) {
+    TestProgram program = makeCudaProgram();
+    fb::BlockT &step = *program.table.blocks[1];
+    fb::Instruction &launch = step.instructions[4]; // t = t + t
+    auto first = uint32_t(step.operands.size());
+    for (size_t i = 0; i < 2 * count; ++i)
+      step.operands.push_back(kernel == 0 || i % 2 == 0 ? 0 : 6); // w, or w and the rate
+    for (size_t i = 0; i < count; ++i) {
+      step.buffers.emplace_back(fb::BufferKind::frame, 0, step.frame_size, 256);
+      step.operands.push_back(uint32_t(step.buffers.size() - 1));
+      step.frame_size += 256;
+    }
+    launch = {
+        fb::Opcode::launch, uint32_t(kernel), first, uint32_t(2 * count), uint32_t(count), 0, 0};
+    StatusOr<Program> read = readArtifact(program.finish());
+    return read ? std::string() : read.status().message();
+  };
+  CHECK(groups(0, 2) == "");
+  CHECK(groups(1, 1) == "");
+  CHECK_THAT(groups(1, 2), Contains("kernel 'scale' takes fewer groups"));
+  CHECK_THAT(groups(0, 65536), Contains("kernel 'add' takes fewer groups"));
 }
 
 TEST_CASE("random damage under right hashes crashes nothing") {

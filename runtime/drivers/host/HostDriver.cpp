@@ -26,18 +26,22 @@ private:
   uint64_t size_;
 };
 
-using Kernel = void (*)(void *const *buffers, int64_t begin, int64_t end, void *scratch);
+struct HostKernel {
+  void (*run)(void *const *buffers, int64_t begin, int64_t end, void *scratch);
+  int64_t items, grain;
+  uint64_t scratch;
+};
 
 class HostExecutable final : public Executable {
 public:
-  HostExecutable(SharedObject object, std::vector<Kernel> kernels)
+  HostExecutable(SharedObject object, std::vector<HostKernel> kernels)
       : object_(std::move(object)), kernels_(std::move(kernels)) {}
   size_t kernels() const override { return kernels_.size(); }
-  Kernel kernel(uint32_t number) const { return kernels_[number]; }
+  const HostKernel &kernel(uint32_t number) const { return kernels_[number]; }
 
 private:
   SharedObject object_; // keeps the code mapped
-  std::vector<Kernel> kernels_;
+  std::vector<HostKernel> kernels_;
 };
 
 /// Work is done when a call returns, so every event is past.
@@ -53,17 +57,17 @@ public:
 
   Status launch(const Executable &executable, const Launch &launch) override {
     const auto &code = static_cast<const HostExecutable &>(executable);
-    if (launch.kernel >= code.kernels() || launch.items < 0 || launch.grain < 1 ||
-        launch.groups < 1 || launch.buffers.size() % size_t(launch.groups) != 0)
+    if (launch.kernel >= code.kernels() || launch.groups < 1 ||
+        launch.buffers.size() % size_t(launch.groups) != 0)
       return Status(StatusCode::invalidArgument, "a launch of no kernel, or of no sensible size");
-    Kernel kernel = code.kernel(launch.kernel);
-    MINIGPTC_RETURN_IF_ERROR(provideScratch(launch.scratch));
-    int64_t tasks = launch.items / launch.grain + (launch.items % launch.grain != 0);
+    const HostKernel &kernel = code.kernel(launch.kernel);
+    MINIGPTC_RETURN_IF_ERROR(provideScratch(kernel.scratch));
+    int64_t tasks = kernel.items / kernel.grain + (kernel.items % kernel.grain != 0);
     size_t buffers = launch.buffers.size() / size_t(launch.groups);
     pool_.run(tasks * launch.groups, [&](int64_t task, int worker) {
-      int64_t group = task / tasks, begin = task % tasks * launch.grain;
-      kernel(launch.buffers.data() + size_t(group) * buffers, begin,
-             begin + std::min(launch.grain, launch.items - begin), scratch_[worker].get());
+      int64_t group = task / tasks, begin = task % tasks * kernel.grain;
+      kernel.run(launch.buffers.data() + size_t(group) * buffers, begin,
+                 begin + std::min(kernel.grain, kernel.items - begin), scratch_[worker].get());
     });
     return {};
   }
@@ -134,17 +138,20 @@ public:
     return std::unique_ptr<Buffer>(std::make_unique<HostBuffer>(std::move(block), bytes));
   }
 
-  StatusOr<std::unique_ptr<Executable>> load(std::span<const std::byte> code,
-                                             const std::vector<std::string> &names) override {
-    StatusOr<SharedObject> object = SharedObject::load(code);
+  StatusOr<std::unique_ptr<Executable>> load(const DeviceCode &code) override {
+    StatusOr<SharedObject> object = SharedObject::load(code.elf);
     if (!object)
       return object.status();
-    std::vector<Kernel> kernels;
-    for (const std::string &name : names) {
-      void *symbol = object->find(name);
+    std::vector<HostKernel> kernels;
+    for (const KernelFacts &facts : code.kernels) {
+      if (facts.items < 0 || facts.grain < 1)
+        return Status(StatusCode::invalidArgument,
+                      "kernel " + quote(facts.symbol) + " has no sensible size");
+      void *symbol = object->find(facts.symbol);
       if (!symbol)
-        return Status(StatusCode::dataLoss, "the code has no kernel " + quote(name));
-      kernels.push_back(reinterpret_cast<Kernel>(symbol));
+        return Status(StatusCode::dataLoss, "the code has no kernel " + quote(facts.symbol));
+      kernels.push_back({reinterpret_cast<decltype(HostKernel::run)>(symbol), facts.items,
+                         facts.grain, facts.scratch});
     }
     return std::unique_ptr<Executable>(
         std::make_unique<HostExecutable>(std::move(*object), std::move(kernels)));

@@ -31,6 +31,12 @@ void onEachDevice(const std::function<void(Device &)> &test) {
     }
 }
 
+/// Kernels of kernels.c, for devices that run a CPU's code.
+DeviceCode testCode(std::vector<KernelFacts> kernels) {
+  static const std::vector<std::byte> elf = test::testKernels();
+  return {.elf = elf, .kernels = std::move(kernels)};
+}
+
 template <typename T> T require(StatusOr<T> value) {
   INFO((value ? "" : value.status().message()));
   REQUIRE(value.ok());
@@ -73,8 +79,6 @@ TEST_CASE("cts: buffers are aligned and hold what was put in") {
 
 TEST_CASE("cts: kernels run over all items, in order") {
   onEachDevice([](Device &device) {
-    auto code = require(device.load(test::testKernels(), {"scale", "add"}));
-    CHECK(code->kernels() == 2);
     auto queue = require(device.createQueue());
     constexpr int64_t count = 10007;
     auto a = upload(device, numbers(count)), two = upload(device, {2}),
@@ -82,24 +86,26 @@ TEST_CASE("cts: kernels run over all items, in order") {
     void *scale[] = {a->data(), two->data(), out->data()},
          *add[] = {out->data(), a->data(), out->data()};
     for (int64_t grain : {int64_t(1), int64_t(64), count, 10 * count}) {
-      REQUIRE(queue->launch(*code, {0, scale, count, grain}).ok());
-      REQUIRE(queue->launch(*code, {1, add, count, grain}).ok());
+      auto code = require(device.load(testCode({{"scale", count, grain}, {"add", count, grain}})));
+      CHECK(code->kernels() == 2);
+      REQUIRE(queue->launch(*code, {0, scale}).ok());
+      REQUIRE(queue->launch(*code, {1, add}).ok());
       REQUIRE(queue->synchronize().ok());
       std::vector<float> expected = numbers(count);
       for (float &value : expected)
         value *= 3;
       CHECK(download(device, *out) == expected);
     }
-    CHECK(queue->launch(*code, {0, scale, 0, 5}).ok());
-    CHECK_FALSE(queue->launch(*code, {2, scale, 1, 1}).ok());
-    CHECK_FALSE(queue->launch(*code, {0, scale, 1, 0}).ok());
-    CHECK_FALSE(queue->launch(*code, {0, scale, -1, 1}).ok());
+    auto nothing = require(device.load(testCode({{"scale", 0, 5}})));
+    CHECK(queue->launch(*nothing, {0, scale}).ok());
+    CHECK_FALSE(queue->launch(*nothing, {1, scale}).ok());
+    CHECK_FALSE(device.load(testCode({{"scale", 1, 0}})).ok());
+    CHECK_FALSE(device.load(testCode({{"scale", -1, 1}})).ok());
   });
 }
 
 TEST_CASE("cts: a launch over groups of buffers") {
   onEachDevice([](Device &device) {
-    auto code = require(device.load(test::testKernels(), {"scale", "add"}));
     auto queue = require(device.createQueue());
     constexpr int64_t count = 1003, groups = 5;
     auto a = upload(device, numbers(count));
@@ -112,7 +118,8 @@ TEST_CASE("cts: a launch over groups of buffers") {
         tables.push_back(buffer->data());
     }
     for (int64_t grain : {int64_t(64), 10 * count}) {
-      REQUIRE(queue->launch(*code, {0, tables, count, grain, 0, groups}).ok());
+      auto code = require(device.load(testCode({{"scale", count, grain}})));
+      REQUIRE(queue->launch(*code, {0, tables, groups}).ok());
       REQUIRE(queue->synchronize().ok());
       for (int64_t group = 0; group < groups; ++group) {
         std::vector<float> expected = numbers(count);
@@ -121,24 +128,26 @@ TEST_CASE("cts: a launch over groups of buffers") {
         CHECK(download(device, *outs[size_t(group)]) == expected);
       }
     }
-    CHECK(queue->launch(*code, {0, tables, 0, 64, 0, groups}).ok());
-    CHECK_FALSE(queue->launch(*code, {0, tables, count, 64, 0, 0}).ok());
-    CHECK_FALSE(queue->launch(*code, {0, tables, count, 64, 0, groups - 1}).ok());
+    auto nothing = require(device.load(testCode({{"scale", 0, 64}})));
+    CHECK(queue->launch(*nothing, {0, tables, groups}).ok());
+    CHECK_FALSE(queue->launch(*nothing, {0, tables, 0}).ok());
+    CHECK_FALSE(queue->launch(*nothing, {0, tables, groups - 1}).ok());
   });
 }
 
 TEST_CASE("cts: every thread lends a kernel scratch memory of its own") {
   onEachDevice([](Device &device) {
-    auto code = require(device.load(test::testKernels(), {"through"}));
     auto queue = require(device.createQueue());
     constexpr int64_t count = 100000;
+    auto code = require(device.load(testCode({{"through", count, 256, /*scratch=*/1024}})));
+    auto large =
+        require(device.load(testCode({{"through", count, 256, /*scratch=*/uint64_t(1) << 60}})));
     auto a = upload(device, numbers(count)), out = upload(device, std::vector<float>(count));
     void *buffers[] = {a->data(), out->data()};
-    REQUIRE(queue->launch(*code, {0, buffers, count, 256, /*scratch=*/1024}).ok());
+    REQUIRE(queue->launch(*code, {0, buffers}).ok());
     REQUIRE(queue->synchronize().ok());
     CHECK(download(device, *out) == numbers(count));
-    CHECK(queue->launch(*code, {0, buffers, count, 256, uint64_t(1) << 60}).code() ==
-          StatusCode::resourceExhausted);
+    CHECK(queue->launch(*large, {0, buffers}).code() == StatusCode::resourceExhausted);
   });
 }
 
@@ -222,11 +231,12 @@ TEST_CASE("cts: events mark points, also for another queue") {
 TEST_CASE("cts: code of no form is refused") {
   onEachDevice([](Device &device) {
     std::vector<std::byte> code = test::testKernels();
-    CHECK(device.load(code, {"none"}).status().code() == StatusCode::dataLoss);
+    CHECK(device.load(testCode({{"none"}})).status().code() == StatusCode::dataLoss);
     for (size_t size : {0, 10, 63, 64, 200, 1000})
-      CHECK_FALSE(device.load(std::span(code).first(size), {"add"}).ok());
+      CHECK_FALSE(device.load({.elf = std::span(code).first(size), .kernels = {{"add"}}}).ok());
     code[18] = std::byte(243); // e_machine: RISC-V
-    CHECK(device.load(code, {"add"}).status().code() == StatusCode::failedPrecondition);
+    CHECK(device.load({.elf = code, .kernels = {{"add"}}}).status().code() ==
+          StatusCode::failedPrecondition);
   });
 }
 

@@ -209,6 +209,24 @@ std::vector<std::byte> TestProgram::finish() const {
                           blobs);
 }
 
+TestProgram makeCudaProgram() {
+  TestProgram program = makeTestProgram();
+  fb::ArtifactT &table = program.table;
+  table.target = std::make_unique<fb::TargetT>();
+  table.target->kind = fb::TargetKind::cuda;
+  table.code = nullptr;
+  for (std::unique_ptr<fb::KernelT> &kernel : table.kernels) {
+    kernel->cuda = std::make_unique<fb::CudaLaunchT>();
+    kernel->cuda->grid = 1;
+    kernel->cuda->block = 64;
+    kernel->cuda->grouped = kernel->symbol == "add";
+    std::string ptx = "kernel " + kernel->symbol;
+    kernel->cuda->ptx = std::make_unique<fb::Blob>(
+        program.blobs.add(std::as_bytes(std::span(ptx.c_str(), ptx.size() + 1))));
+  }
+  return program;
+}
+
 TestProgram makeMeshProgram() {
   TestProgram program = makeTestProgram();
   fb::ArtifactT &table = program.table;

@@ -44,6 +44,10 @@ TestProgram makeTestProgram();
 /// weights cut in two along it.
 TestProgram makeMeshProgram();
 
+/// The test program for GPUs, with kernels of 64 threads whose PTX says "kernel NAME". Of
+/// them "add" is grouped.
+TestProgram makeCudaProgram();
+
 /// The machine code of kernels.c.
 std::vector<std::byte> testKernels();
 

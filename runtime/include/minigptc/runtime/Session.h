@@ -23,7 +23,8 @@
 namespace minigptc::runtime {
 
 struct SessionOptions {
-  std::string driver = "host"; ///< see `hal` driver registry
+  /// See `hal` driver registry; empty: that of the program's target, "host" or "cuda".
+  std::string driver = {};
   /// Of one device; 0: all cores, or of many devices each its share of them.
   int threads = 0;
   /// Threads as devices; 0: as many as the program's mesh has, which it must be else.
