@@ -20,7 +20,9 @@ static Status usage(std::string message, std::string help = "") {
 void DataFlags::addTo(CLI::App &app) {
   app.add_option("--text", text, "A text, used as bytes; its last tenth is held out")
       ->type_name("FILE");
-  app.add_option("--data", data, "Token file: raw little-endian uint16")->type_name("FILE");
+  app.add_option("--data", data,
+                 "Token file: raw little-endian uint16, or uint32 for large vocabularies")
+      ->type_name("FILE");
   app.add_option("--val", val, "Token file held out for evaluation")->type_name("FILE");
   app.add_flag("--dummy-data", dummy, "Random tokens");
   app.add_option("--order", order, "random or sequential")->type_name("ORDER");
@@ -50,8 +52,11 @@ Status DataFlags::apply(RunConfig &config) const {
 
 void RunFlags::addTo(CLI::App &app) {
   data.addTo(app);
-  app.add_option("--steps", steps, "Updates to make in total")->type_name("N");
-  app.add_option("--out", out, "Output folder (default: runs/<name>)")->type_name("DIR");
+  app.add_option("--steps", steps, "Updates to make in total, those before a --resume included")
+      ->type_name("N");
+  app.add_option("--out", out,
+                 "Output folder (default: runs/ and the name of preset or config file)")
+      ->type_name("DIR");
   resume_ = app.add_option("--resume", resumeFrom_,
                            "Go on from the newest checkpoint of DIR (default: of --out)")
                 ->type_name("[DIR]")

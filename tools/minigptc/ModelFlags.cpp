@@ -15,22 +15,25 @@ void ModelFlags::addTo(CLI::App &app) {
   app.add_option("--preset", preset,
                  "Named configuration: nano, tiny, default, minigpt-tiny, minigpt")
       ->type_name("NAME");
-  app.add_option("--config", configFile, "Configuration file (YAML)")->type_name("FILE");
+  app.add_option("--config", configFile,
+                 "Configuration file (YAML); its keys: `minigptc config show`")
+      ->type_name("FILE");
   app.add_option("--set", settings, "One key, as model.d_model=64; may be repeated")
       ->type_name("KEY=VALUE")
       ->allow_extra_args(false);
   app.add_option("--model", model, "transformer_lm or minigpt")->type_name("NAME");
-  app.add_option("--devices", devices, "Number of devices, simulated in this process (default: 1)")
+  app.add_option("--devices", devices,
+                 "Number of devices, simulated in this process (default: 1; of a run that is "
+                 "resumed or evaluated, its own)")
       ->type_name("N");
   app.add_option("--mesh", mesh,
                  "Axes and sizes, as data=4,tensor=2 (minigpt: batch=4,model=2); default: by mode")
       ->type_name("AXES");
-  app.add_option(
-         "--mode", mode,
-         "How the Transformer LM lies on the devices: dp, fsdp, tp, fsdp_tp, fsdp_full, tp_sp")
+  app.add_option("--mode", mode,
+                 "How the Transformer LM is sharded: dp, fsdp, tp, fsdp_tp, fsdp_full, tp_sp")
       ->type_name("MODE");
   app.add_option("--bucket-bytes", bucketBytes,
-                 "Bytes that go into one collective at most, if it is several's (default: no limit)")
+                 "Most bytes of several collectives joined into one (default: no limit)")
       ->type_name("N");
 }
 
