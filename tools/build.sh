@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Configures and builds a preset: tools/build.sh [release|dev|asan] [ninja arguments...]
 set -euo pipefail
+case ${1-} in -h | --help) sed -n '2s/^# //p' "$0"; exit 0 ;; esac
 cd "$(dirname "$0")/.."
 preset=${1:-release}
 shift || true
