@@ -11,6 +11,7 @@
 #ifndef MINIGPTC_RUNTIME_DRIVERS_CUDA_EMULATOR_ASYNCCOPIES_H
 #define MINIGPTC_RUNTIME_DRIVERS_CUDA_EMULATOR_ASYNCCOPIES_H
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -30,7 +31,7 @@ public:
   /// Those of all but the last `pending` groups, in their order; `all`: every one.
   std::vector<AsyncCopy> take(uint32_t pending, bool all) {
     std::vector<AsyncCopy> result;
-    size_t count = 0;
+    std::size_t count = 0;
     while (count < waiting.size() && (all || waiting[count].group + pending < groups))
       result.push_back(waiting[count++].copy);
     waiting.erase(waiting.begin(), waiting.begin() + std::ptrdiff_t(count));

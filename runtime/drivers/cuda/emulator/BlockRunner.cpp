@@ -45,8 +45,7 @@ void BlockRunner::reset(uint32_t block) {
   waiting = 0;
   inWarpCall.fill(0);
   for (uint32_t warp = 0; warp < warpCount; ++warp) {
-    uint32_t lanes = std::min(warpSize, alive - warp * warpSize);
-    ready[warp] = live[warp] = lanes == warpSize ? ~0u : (1u << lanes) - 1;
+    ready[warp] = live[warp] = lanesOf(warp);
     state.warpTimes[warp] = state.blockTime;
   }
   runnable = warpCount == 32 ? ~0u : (1u << warpCount) - 1;

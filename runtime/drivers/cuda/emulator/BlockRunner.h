@@ -51,7 +51,11 @@ public:
   bool arriveAtBarrier(GpuThread &thread, uint32_t site, bool &wait);
   bool arriveInWarp(GpuThread &thread, const WarpCall &call, bool &wait);
   bool waitForCopies(GpuThread &thread, uint32_t pending, bool all, uint32_t site);
-  uint32_t liveLanes(uint32_t warp) const { return live[warp]; }
+  /// The lanes that the block has of a warp.
+  uint32_t lanesOf(uint32_t warp) const {
+    size_t lanes = threads.size() - warp * warpSize;
+    return lanes >= warpSize ? ~0u : (1u << lanes) - 1;
+  }
   void reportTrap(GpuThread &thread, uint32_t site);
 
   // Called on fibers.

@@ -100,6 +100,8 @@ struct Calls {
   /// `in` and `out`: words of this lane. `mask`: the lanes that take part.
   void (*warp)(ThreadState *, uint32_t op, uint32_t mask, const uint32_t *in, uint32_t *out,
                uint32_t site);
+  /// All lanes of the warp, as if none had gone another way: where some have, the operation
+  /// that uses the mask finds them missing.
   uint32_t (*activeMask)(ThreadState *);
   /// Copies `sourceBytes` and zeros up to `bytes`, when waited for.
   void (*copyAsync)(ThreadState *, void *target, const void *source, uint32_t bytes,

@@ -48,7 +48,7 @@ MINIGPTC_ON_FIBER void warp(ThreadState *state, uint32_t op, uint32_t mask, cons
 
 uint32_t activeMask(ThreadState *state) {
   GpuThread &thread = threadOf(state);
-  return thread.runner->liveLanes(thread.warp);
+  return thread.runner->lanesOf(thread.warp);
 }
 
 MINIGPTC_ON_FIBER void copyAsync(ThreadState *state, void *target, const void *source,

@@ -59,12 +59,21 @@ void ShadowMemory::recordRead(Cell &cell, const Accessor &by) {
     second = by.record();
 }
 
+void ShadowMemory::recordWrite(Cell &cell, const Accessor &by) {
+  AccessRecord last = cell.write;
+  if (!by.isAtomic() || !last.isAtomic() || by.orderedAfter(last)) {
+    cell.write = by.record();
+  } else if (last.time() >= by.block) { // else of another block, which nothing orders
+    bool oneWarp = last.warp() == by.thread / warpSize && last.kind() != AccessRecord::atomicBlock;
+    cell.write = by.record(oneWarp ? AccessRecord::atomicWarp : AccessRecord::atomicBlock);
+  }
+}
+
 std::optional<FindingKind> ShadowMemory::check(Cell &cell, const Accessor &by,
                                                uint32_t writtenSince, AccessRecord &other) {
   AccessRecord write = cell.write;
-  bool atomic = by.flags & siteAtomic;
   other = write;
-  if (write.time() >= writtenSince && write.pending())
+  if (write.time() >= writtenSince && write.kind() == AccessRecord::pending)
     return FindingKind::pendingCopy;
   if (by.flags & siteReads) {
     if (write.time() < writtenSince)
@@ -72,15 +81,15 @@ std::optional<FindingKind> ShadowMemory::check(Cell &cell, const Accessor &by,
     if ((by.flags & siteConstant) && write.time() >= by.launch)
       return FindingKind::staleConstant;
   }
-  if (!by.orderedAfter(write) && !(atomic && write.atomic()))
+  if (!by.orderedAfter(write) && !(by.isAtomic() && write.isAtomic()))
     return FindingKind::race;
   if (!(by.flags & siteWrites)) {
     recordRead(cell, by);
     return std::nullopt;
   }
-  cell.write = by.record();
+  recordWrite(cell, by);
   for (AccessRecord read : cell.reads)
-    if (!by.orderedAfter(read) && !(atomic && read.atomic())) {
+    if (!by.orderedAfter(read) && !(by.isAtomic() && read.isAtomic())) {
       other = read;
       return FindingKind::race;
     }
@@ -102,7 +111,7 @@ std::optional<Clash> ShadowMemory::access(uintptr_t address, uint64_t bytes, con
 
 void ShadowMemory::setWriter(uintptr_t address, uint64_t bytes, const Accessor &by, bool pending) {
   forCells(address, bytes, [&](Cell &cell, uintptr_t) {
-    cell.write = by.record(pending);
+    cell.write = by.record(pending ? AccessRecord::pending : AccessRecord::plain);
     return false;
   });
 }
@@ -110,7 +119,7 @@ void ShadowMemory::setWriter(uintptr_t address, uint64_t bytes, const Accessor &
 void ShadowMemory::markWritten(uintptr_t address, uint64_t bytes) {
   forCells(address, bytes, [&](Cell &cell, uintptr_t) {
     if (cell.write.time() == 0)
-      cell.write = AccessRecord(kBeforeLaunches, 0, 0, false);
+      cell.write = AccessRecord(kBeforeLaunches, 0, 0, AccessRecord::plain);
     return false;
   });
 }
@@ -122,7 +131,7 @@ void ShadowMemory::forget() {
       bool written = cell.write.time() != 0;
       cell = Cell();
       if (written)
-        cell.write = AccessRecord(kBeforeLaunches, 0, 0, false);
+        cell.write = AccessRecord(kBeforeLaunches, 0, 0, AccessRecord::plain);
     }
 }
 

@@ -13,8 +13,9 @@
 //
 // Two reads suffice, because a barrier orders all threads of a block or of a warp: a write
 // that is not ordered after some read is not ordered after one of the two that are kept (a
-// read of another block, or the latest ones, of two warps if two warps read). Nothing need be
-// cleared between launches, only when the counter nears its end (`forget`).
+// read of another block, or the latest ones, of two warps if two warps read). Atomic operations
+// are kept as writes that are ordered for none of those who did them. Nothing need be cleared
+// between launches, only when the counter nears its end (`forget`).
 //
 // A granule has 4 bytes, or 2 or 1 in pages where such accesses occur; pages get records when
 // they are first touched. 24 bytes a granule.
@@ -35,18 +36,24 @@ namespace minigptc::runtime::emulator {
 /// Who accessed, packed into a word; 0: nobody.
 class AccessRecord {
 public:
-  static constexpr uint32_t maxSite = (1u << 20) - 1;
+  static constexpr uint32_t maxSite = (1u << 19) - 1;
+  enum Kind : uint32_t {
+    plain,
+    pending, ///< an asynchronous copy that is under way
+    atomic,
+    atomicWarp,  ///< atomic operations of several lanes of a warp, of which this is the last
+    atomicBlock, ///< of several warps
+  };
 
   AccessRecord() = default;
-  AccessRecord(uint32_t time, uint32_t thread, uint32_t site, bool atomic, bool pending = false)
-      : word(uint64_t(time) << 32 | thread << 22 | site << 2 | uint32_t(atomic) << 1 |
-             uint32_t(pending)) {}
+  AccessRecord(uint32_t time, uint32_t thread, uint32_t site, Kind kind)
+      : word(uint64_t(time) << 32 | thread << 22 | site << 3 | kind) {}
   uint32_t time() const { return uint32_t(word >> 32); }
   uint32_t thread() const { return uint32_t(word) >> 22; }
   uint32_t warp() const { return thread() / warpSize; }
-  uint32_t site() const { return uint32_t(word) >> 2 & maxSite; }
-  bool atomic() const { return word & 2; }
-  bool pending() const { return word & 1; }
+  uint32_t site() const { return uint32_t(word) >> 3 & maxSite; }
+  Kind kind() const { return Kind(word & 7); }
+  bool isAtomic() const { return kind() >= atomic; }
 
 private:
   uint64_t word = 0;
@@ -63,15 +70,19 @@ struct Accessor {
   uint32_t site;
   uint32_t flags; ///< of the site
 
+  bool isAtomic() const { return flags & siteAtomic; }
   bool orderedAfter(AccessRecord other) const {
     if (other.time() < block)
       return other.time() < launch;
-    return other.thread() == thread || other.time() < barrier ||
-           (other.warp() == thread / warpSize && other.time() < warpBarrier);
+    return (other.thread() == thread && other.kind() < AccessRecord::atomicWarp) ||
+           other.time() < barrier ||
+           (other.warp() == thread / warpSize && other.time() < warpBarrier &&
+            other.kind() != AccessRecord::atomicBlock);
   }
-  AccessRecord record(bool pending = false) const {
-    return {now, thread, site, bool(flags & siteAtomic), pending};
+  AccessRecord record() const {
+    return record(isAtomic() ? AccessRecord::atomic : AccessRecord::plain);
   }
+  AccessRecord record(AccessRecord::Kind kind) const { return {now, thread, site, kind}; }
 };
 
 /// Why an access is objected to, and the record it clashes with.
@@ -111,6 +122,7 @@ private:
   static std::optional<FindingKind> check(Cell &cell, const Accessor &by, uint32_t writtenSince,
                                           AccessRecord &other);
   static void recordRead(Cell &cell, const Accessor &by);
+  static void recordWrite(Cell &cell, const Accessor &by);
   Page &pageFor(uintptr_t address, uint64_t bytes);
   /// Calls `visit(cell, address)` for the granules until it returns true.
   template <typename Visit> void forCells(uintptr_t address, uint64_t bytes, Visit visit);
