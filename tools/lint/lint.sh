@@ -70,6 +70,9 @@ while read -r page; do
 done < <({ git grep -ohE '\bdocs/[a-z_/]+\.md\b'
            git grep -ohE '`(compiler|dialects|models|runtime|tools|test)/[A-Za-z0-9_/.-]+\.(h|td|cpp|sh|fbs)`' -- 'docs/design/*.md' | tr -d '`'
          } | sort -u)
+while read -r key; do
+  grep -qE "\`([a-z]+\.)?$key\`" docs/reference/configuration.md || offend "docs/reference/configuration.md does not say what the key $key means"
+done < <(sed -nE 's/^ *visit\("[a-z_]+", "([a-z_]+)".*/\1/p' runtime/train/RunConfig.h)
 while read -r header; do
   grep -q '^#ifndef MINIGPTC_' "$header" || offend "$header has no include guard MINIGPTC_…"
   head -3 "$header" | grep -q '^//' || offend "$header does not begin with what it is for"
