@@ -65,6 +65,11 @@ void DeviceMemory::forget() {
     allocation.shadow->forget();
 }
 
+void DeviceMemory::collectTouched(uint32_t launch, std::vector<TouchedRange> &ranges) const {
+  for (const auto &[begin, allocation] : allocations)
+    allocation.shadow->collectTouched(launch, ranges);
+}
+
 Allocation *DeviceMemory::find(uintptr_t address, uint64_t bytes) {
   auto next = allocations.upper_bound(address);
   if (next == allocations.begin())

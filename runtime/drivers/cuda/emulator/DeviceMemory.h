@@ -12,6 +12,7 @@
 #define MINIGPTC_RUNTIME_DRIVERS_CUDA_EMULATOR_DEVICEMEMORY_H
 
 #include "minigptc/runtime/Status.h"
+#include "runtime/drivers/cuda/emulator/Findings.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -58,6 +59,9 @@ public:
   void markWritten(const void *pointer, uint64_t bytes);
   /// All accesses so far are ordered before what comes.
   void forget();
+
+  /// Appends what the launch that began at that time has accessed.
+  void collectTouched(uint32_t launch, std::vector<TouchedRange> &ranges) const;
 
   /// The allocation that holds these bytes, or null.
   Allocation *find(uintptr_t address, uint64_t bytes);

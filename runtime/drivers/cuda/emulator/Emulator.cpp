@@ -158,6 +158,8 @@ StatusOr<Report> Emulator::State::run(const KernelRecord &record, const Launch &
   }
   if (runner.outOfMemory())
     return Status(StatusCode::resourceExhausted, "no memory for the stacks of emulated threads");
+  if (options.recordTouched)
+    memory.collectTouched(launched.launchTime, launched.findings.touched);
   return std::move(launched.findings);
 }
 

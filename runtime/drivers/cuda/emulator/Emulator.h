@@ -57,6 +57,7 @@ struct LaunchOptions {
   uint64_t seed = 0;
   /// Races and reads of memory that nobody wrote; without, only what a GPU would trap.
   bool trackAccesses = true;
+  bool recordTouched = false; ///< fills Report::touched; needs `trackAccesses`
   uint32_t maxFindings = 16;
   uint32_t maxSharedBytes = 227 * 1024; ///< static and dynamic, of a block
 };

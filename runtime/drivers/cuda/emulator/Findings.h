@@ -55,11 +55,20 @@ struct Finding {
   std::string toString() const;
 };
 
+/// Bytes of device memory that a launch has accessed.
+struct TouchedRange {
+  uintptr_t begin = 0, end = 0;
+  bool read = false, written = false;
+};
+
 /// What a launch came to.
 struct Report {
   std::vector<Finding> findings; ///< the first ones, equal ones counted
   uint64_t total = 0;            ///< all of them
   uint64_t threads = 0;          ///< that ran
+  /// By address; granules of 4 bytes where none was accessed in part. Filled if the launch
+  /// asks for it.
+  std::vector<TouchedRange> touched;
   bool clean() const { return total == 0; }
   /// Success, or the first finding as a failure.
   Status status() const;

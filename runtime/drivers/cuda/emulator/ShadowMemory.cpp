@@ -96,8 +96,45 @@ std::optional<FindingKind> ShadowMemory::check(Cell &cell, const Accessor &by,
   return std::nullopt;
 }
 
+void ShadowMemory::noteTouched(uintptr_t address, uint64_t bytes, uint32_t launch) {
+  if (touchedBy != launch) {
+    touchedBy = launch;
+    touchedPages.clear();
+  }
+  uintptr_t last = (address - base + bytes - 1) >> pageShift;
+  for (uintptr_t page = (address - base) >> pageShift; page <= last; ++page)
+    if (pages[page].touched != launch) {
+      pages[page].touched = launch;
+      touchedPages.push_back(uint32_t(page));
+    }
+}
+
+void ShadowMemory::collectTouched(uint32_t launch, std::vector<TouchedRange> &ranges) const {
+  if (touchedBy != launch)
+    return;
+  std::vector<uint32_t> order = touchedPages;
+  std::sort(order.begin(), order.end());
+  for (uint32_t number : order) {
+    const Page &page = pages[number];
+    uintptr_t address = base + (uintptr_t(number) << pageShift), size = uintptr_t(1) << page.shift;
+    for (uint32_t i = 0; page.cells && i < pageBytes >> page.shift; ++i, address += size) {
+      const Cell &cell = page.cells[i];
+      bool written = cell.write.time() >= launch;
+      bool read = cell.reads[0].time() >= launch || cell.reads[1].time() >= launch;
+      if (!written && !read)
+        continue;
+      if (!ranges.empty() && ranges.back().end == address && ranges.back().read == read &&
+          ranges.back().written == written)
+        ranges.back().end += size;
+      else
+        ranges.push_back({address, address + size, read, written});
+    }
+  }
+}
+
 std::optional<Clash> ShadowMemory::access(uintptr_t address, uint64_t bytes, const Accessor &by,
                                           uint32_t writtenSince) {
+  noteTouched(address, bytes, by.launch);
   std::optional<Clash> clash;
   forCells(address, bytes, [&](Cell &cell, uintptr_t place) {
     AccessRecord other;

@@ -105,6 +105,8 @@ public:
   void setWriter(uintptr_t address, uint64_t bytes, const Accessor &by, bool pending);
   /// They were written before the launches to come.
   void markWritten(uintptr_t address, uint64_t bytes);
+  /// Appends what the launch that began at that time has read and written, in order.
+  void collectTouched(uint32_t launch, std::vector<TouchedRange> &ranges) const;
   /// All accesses so far are ordered before what comes.
   void forget();
 
@@ -114,7 +116,8 @@ private:
   };
   struct Page {
     std::unique_ptr<Cell[]> cells;
-    uint32_t shift = 2; ///< a granule has 1 << shift bytes
+    uint32_t shift = 2;   ///< a granule has 1 << shift bytes
+    uint32_t touched = 0; ///< by this launch last
   };
   static constexpr uint32_t pageShift = 12, pageBytes = 1u << pageShift;
 
@@ -127,8 +130,12 @@ private:
   /// Calls `visit(cell, address)` for the granules until it returns true.
   template <typename Visit> void forCells(uintptr_t address, uint64_t bytes, Visit visit);
 
+  void noteTouched(uintptr_t address, uint64_t bytes, uint32_t launch);
+
   uintptr_t base;
   std::vector<Page> pages;
+  std::vector<uint32_t> touchedPages; ///< by the launch `touchedBy`
+  uint32_t touchedBy = 0;
 };
 
 } // namespace minigptc::runtime::emulator

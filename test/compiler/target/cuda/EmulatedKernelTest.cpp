@@ -51,6 +51,35 @@ TEST_CASE("elementwise kernels with tails") {
   }
 }
 
+TEST_CASE("what a launch has read and written is recorded") {
+  int n = 100;
+  DeviceBuffer<float> in(kernels(), "in", someValues(1000)),
+      out(kernels(), "out", std::vector<float>(1000));
+  float factor = 3;
+  auto touched = [&](bool record) {
+    return kernels()
+        .launch({.kernel = "scale",
+                 .grid = {uint32_t(n + 127) / 128},
+                 .block = {128},
+                 .parameters = parameters(out, in, factor, n)},
+                {.recordTouched = record})
+        .touched;
+  };
+  // What earlier launches did does not count.
+  n = 1000;
+  CHECK(touched(false).empty());
+  n = 100;
+  std::vector<TouchedRange> ranges = touched(true);
+  REQUIRE(ranges.size() == 2);
+  for (const TouchedRange &range : ranges) {
+    CHECK(range.end - range.begin == 400);
+    bool isOut = range.begin == reinterpret_cast<uintptr_t>(out.contents().data());
+    CHECK(range.begin == reinterpret_cast<uintptr_t>((isOut ? out : in).contents().data()));
+    CHECK(range.written == isOut);
+    CHECK(range.read != isOut);
+  }
+}
+
 TEST_CASE("softmax with shuffles and shared memory") {
   for (int columns : {5, 128, 777}) {
     uint32_t rows = 3;
