@@ -52,7 +52,8 @@ inline constexpr double kStepCost = 4096;
 inline constexpr double kSliceCost = 256;
 
 /// The cheapest path that never holds more than the larger of both ends, or, if there is
-/// none, the cheapest of all. Fails if there is no path: nothing makes a value partial.
+/// none, the cheapest of all; of many axes, the cheapest of those that are tried. Fails if
+/// there is no path: nothing makes a value partial.
 llvm::FailureOr<ReshardPlan> planReshard(mlir::RankedTensorType global, const Sharding &from,
                                          const Sharding &to, MeshAttr mesh);
 
