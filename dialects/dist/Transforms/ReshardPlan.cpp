@@ -35,8 +35,8 @@ void appendArrangements(ArrayRef<unsigned> axes, Axes &prefix, SmallVectorImpl<A
   }
 }
 
-/// Of more axes, not all orders and places are tried: there would be millions of them.
-constexpr size_t kMaxArrangedAxes = 5;
+/// If axes can cut dimensions in more ways, not all are tried: there may be millions.
+constexpr size_t kMaxShardings = 4096;
 
 /// Dijkstra's algorithm over shardings in which only axes and dimensions of both ends
 /// occur. With many axes, only those in which axes stand as one of the ends has them.
@@ -54,7 +54,10 @@ public:
       for (const Axes &cut : end->dims)
         axes.insert(cut.begin(), cut.end());
     }
-    arranges = axes.size() <= kMaxArrangedAxes;
+    size_t shardings = 1; // Each axis is behind another one, first in a dimension, or unused.
+    for (size_t i = 1; i <= axes.size() && shardings <= kMaxShardings; ++i)
+      shardings *= dims.size() + i;
+    arranges = shardings <= kMaxShardings;
   }
 
   FailureOr<ReshardPlan> run(int64_t maxElements) {
