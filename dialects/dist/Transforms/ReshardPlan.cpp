@@ -171,11 +171,10 @@ private:
     }
     result.push_back(axes);
     for (unsigned dim : dims)
-      result.push_back(Axes(ArrayRef(to.dims[dim])
-                                .drop_front(std::min(here.dims[dim].size(), to.dims[dim].size()))
-                                .take_while([&](unsigned axis) {
-                                  return llvm::is_contained(axes, axis);
-                                })));
+      result.push_back(
+          Axes(ArrayRef(to.dims[dim])
+                   .drop_front(std::min(here.dims[dim].size(), to.dims[dim].size()))
+                   .take_while([&](unsigned axis) { return llvm::is_contained(axes, axis); })));
     llvm::erase_if(result, [](const Axes &selected) { return selected.empty(); });
     return result;
   }
