@@ -56,6 +56,12 @@ public:
   virtual Status wait() = 0;
 };
 
+/// Work that a queue has kept instead of doing it.
+class Recording {
+public:
+  virtual ~Recording();
+};
+
 /// Runs all of a kernel's work. Several groups of buffers make one grid: each piece of work
 /// belongs to one group and gets its buffers. Groups run in any order, or at once, and must
 /// not write what another one touches.
@@ -75,10 +81,22 @@ public:
   virtual Status gemm(const GemmProblem &problem, const void *lhs, const void *rhs, void *out) = 0;
   /// Within the device; the ranges may overlap.
   virtual Status copy(void *target, const void *source, uint64_t bytes) = 0;
+  /// Between the device and memory of `Device::allocateStaging`, which is read or written
+  /// when the queue comes to it.
+  virtual Status write(void *target, const void *staging, uint64_t bytes) = 0;
+  virtual Status read(void *staging, const void *source, uint64_t bytes) = 0;
+  /// Chooses how to compute these products, so that `gemm` chooses nothing.
+  virtual Status prepare(std::span<const GemmProblem> products);
   virtual StatusOr<std::unique_ptr<Event>> record() = 0;
   /// What is submitted from now on starts after `event`, which may be another queue's.
   virtual Status waitFor(Event &event) = 0;
   virtual Status synchronize() = 0;
+  /// What is submitted in between is kept, to be done at once by each `replay`, with the
+  /// same addresses. It must have been submitted without recording before, and neither
+  /// `record`, `waitFor` nor `synchronize` are called. Only where `DeviceInfo::records`.
+  virtual Status beginRecording();
+  virtual StatusOr<std::unique_ptr<Recording>> endRecording();
+  virtual Status replay(const Recording &recording);
   /// Notes in `log` when each of the device's threads works; null: no more. A device that
   /// has no threads of its own notes nothing.
   virtual void recordThreads(ThreadLog *log);
@@ -93,6 +111,8 @@ struct DeviceInfo {
   int threads = 0;          ///< host only
   /// Device pointers are host pointers: arrays are used in place.
   bool sharesHostMemory = false;
+  /// Its queues can keep work and replay it.
+  bool records = false;
 };
 
 class Device {
@@ -103,6 +123,8 @@ public:
   virtual StatusOr<std::unique_ptr<Buffer>> allocate(uint64_t bytes) = 0;
   /// `code` is copied. Untrusted as to its form; running it is another matter.
   virtual StatusOr<std::unique_ptr<Executable>> load(const DeviceCode &code) = 0;
+  /// Memory of the host that queues copy from and to.
+  virtual StatusOr<std::unique_ptr<Buffer>> allocateStaging(uint64_t bytes) = 0;
   virtual StatusOr<std::unique_ptr<Queue>> createQueue() = 0;
   /// Bytes that a queue takes for itself and keeps, once it has made these products and
   /// launched kernels with so much scratch memory for a thread.

@@ -11,6 +11,16 @@ Executable::~Executable() = default;
 Event::~Event() = default;
 Queue::~Queue() = default;
 void Queue::recordThreads(ThreadLog *) {}
+Recording::~Recording() = default;
+
+static Status cannotRecord() {
+  return Status(StatusCode::internal, "a recording on a device that keeps none");
+}
+Status Queue::prepare(std::span<const GemmProblem>) { return {}; }
+Status Queue::beginRecording() { return cannotRecord(); }
+StatusOr<std::unique_ptr<Recording>> Queue::endRecording() { return cannotRecord(); }
+Status Queue::replay(const Recording &) { return cannotRecord(); }
+
 Device::~Device() = default;
 uint64_t Device::queueMemory(std::span<const GemmProblem>, uint64_t) const { return 0; }
 Driver::~Driver() = default;

@@ -203,6 +203,13 @@ struct CudaApi {
   load(const LibrarySource &libraries = systemLibraries());
 };
 
+/// What an emulated device loads modules from: this, then the bytes of a shared object.
+struct EmulatedImage {
+  static constexpr char kMagic[8] = {'M', 'G', 'P', 'T', 'E', 'M', 'U', '1'};
+  char magic[8];
+  uint64_t bytes;
+};
+
 /// "CUDA_ERROR_OUT_OF_MEMORY (out of memory)".
 std::string describe(const DriverApi &driver, Result error);
 

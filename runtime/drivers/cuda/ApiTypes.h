@@ -142,8 +142,9 @@ enum class MatrixOrder : int { columnMajor = 0, rowMajor = 1 };
 
 enum class PreferenceAttribute : int {
   searchMode = 0,
-  maxWorkspaceBytes = 1, ///< uint64_t
-  minAlignmentA = 5,     ///< uint32_t bytes; so are the three below
+  maxWorkspaceBytes = 1,   ///< uint64_t
+  reductionSchemeMask = 3, ///< uint32_t
+  minAlignmentA = 5,       ///< uint32_t bytes; so are the three below
   minAlignmentB = 6,
   minAlignmentC = 7,
   minAlignmentD = 8,
@@ -160,6 +161,9 @@ enum class AlgoConfigAttribute : int {
   innerShapeId = 7,  ///< uint16_t
   clusterShapeId = 8 ///< uint16_t
 };
+
+/// Split sums are added in the type of the computation, in a fixed order.
+inline constexpr uint32_t kReduceInComputeType = 2;
 
 struct MatmulAlgo {
   uint64_t data[8];

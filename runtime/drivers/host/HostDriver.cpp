@@ -92,6 +92,13 @@ public:
     return {};
   }
 
+  Status write(void *target, const void *staging, uint64_t bytes) override {
+    return copy(target, staging, bytes);
+  }
+  Status read(void *staging, const void *source, uint64_t bytes) override {
+    return copy(staging, source, bytes);
+  }
+
   StatusOr<std::unique_ptr<Event>> record() override {
     return std::unique_ptr<Event>(std::make_unique<HostEvent>());
   }
@@ -124,7 +131,7 @@ public:
     int threads = pool_.threads();
     info_ = {"host",
              std::to_string(threads) + (threads == 1 ? " thread of " : " threads of ") + cpuName(),
-             threads, /*sharesHostMemory=*/true};
+             threads, /*sharesHostMemory=*/true, /*records=*/false};
   }
   const DeviceInfo &info() const override { return info_; }
 
@@ -157,6 +164,9 @@ public:
         std::make_unique<HostExecutable>(std::move(*object), std::move(kernels)));
   }
 
+  StatusOr<std::unique_ptr<Buffer>> allocateStaging(uint64_t bytes) override {
+    return allocate(bytes);
+  }
   StatusOr<std::unique_ptr<Queue>> createQueue() override {
     return std::unique_ptr<Queue>(std::make_unique<HostQueue>(pool_));
   }

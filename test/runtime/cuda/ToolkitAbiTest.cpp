@@ -149,6 +149,8 @@ SAME(MatrixOrder::columnMajor, CUBLASLT_ORDER_COL);
 SAME(MatrixOrder::rowMajor, CUBLASLT_ORDER_ROW);
 SAME(PreferenceAttribute::searchMode, CUBLASLT_MATMUL_PREF_SEARCH_MODE);
 SAME(PreferenceAttribute::maxWorkspaceBytes, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES);
+SAME(PreferenceAttribute::reductionSchemeMask, CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK);
+SAME(kReduceInComputeType, CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE);
 SAME(PreferenceAttribute::minAlignmentA, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES);
 SAME(PreferenceAttribute::minAlignmentB, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES);
 SAME(PreferenceAttribute::minAlignmentC, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES);

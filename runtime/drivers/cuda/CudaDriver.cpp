@@ -1,0 +1,124 @@
+#include "runtime/drivers/cuda/CudaDriver.h"
+
+#include "runtime/base/Log.h"
+#include "runtime/drivers/cuda/CudaQueue.h"
+
+#include <mutex>
+#include <optional>
+
+namespace minigptc::runtime {
+namespace {
+
+using namespace cuda;
+
+class CudaDevice final : public Device {
+public:
+  static StatusOr<std::unique_ptr<Device>> create(ContextRef context, std::string driver) {
+    auto device = std::make_unique<CudaDevice>();
+    device->context_ = context;
+    device->info_ = {std::move(driver), context->name(), 0, /*sharesHostMemory=*/false,
+                     /*records=*/true};
+    StatusOr<std::unique_ptr<Transfer>> transfer = Transfer::create(context);
+    if (!transfer)
+      return transfer.status();
+    device->transfer_ = std::move(*transfer);
+    return std::unique_ptr<Device>(std::move(device));
+  }
+  const DeviceInfo &info() const override { return info_; }
+
+  StatusOr<std::unique_ptr<Buffer>> allocate(uint64_t bytes) override {
+    return allocateOnDevice(context_, bytes);
+  }
+  StatusOr<std::unique_ptr<Buffer>> allocateStaging(uint64_t bytes) override {
+    return allocatePinned(context_, bytes);
+  }
+  StatusOr<std::unique_ptr<Executable>> load(const DeviceCode &code) override {
+    StatusOr<std::unique_ptr<CudaCode>> loaded = CudaCode::load(context_, code);
+    if (!loaded)
+      return loaded.status();
+    return std::unique_ptr<Executable>(std::move(*loaded));
+  }
+  StatusOr<std::unique_ptr<Queue>> createQueue() override {
+    StatusOr<std::unique_ptr<CudaQueue>> queue = CudaQueue::create(context_);
+    if (!queue)
+      return queue.status();
+    return std::unique_ptr<Queue>(std::move(*queue));
+  }
+  uint64_t queueMemory(std::span<const GemmProblem> products, uint64_t) const override {
+    return products.empty() ? 0 : CudaGemm::kWorkspace;
+  }
+  Status upload(void *target, std::span<const std::byte> source) override {
+    std::lock_guard lock(mutex_);
+    return transfer_->upload(target, source);
+  }
+  Status download(std::span<std::byte> target, const void *source) override {
+    std::lock_guard lock(mutex_);
+    return transfer_->download(target, source);
+  }
+
+private:
+  ContextRef context_;
+  DeviceInfo info_;
+  std::mutex mutex_;
+  std::unique_ptr<Transfer> transfer_;
+};
+
+class CudaDriver final : public Driver {
+public:
+  /// `api` null: the machine's own, when it is first needed.
+  CudaDriver(std::shared_ptr<const CudaApi> api, std::string name) : name_(std::move(name)) {
+    if (api)
+      api_.emplace(std::move(api));
+  }
+  std::string_view name() const override { return name_; }
+
+  StatusOr<int> countDevices() const override {
+    StatusOr<std::shared_ptr<const CudaApi>> found = api();
+    if (!found)
+      return found.status();
+    int count = 0;
+    if (Result result = (*found)->driver.deviceGetCount(&count); result != Result::success)
+      return Status(StatusCode::failedPrecondition,
+                    "cuDeviceGetCount failed: " + describe((*found)->driver, result));
+    return count;
+  }
+
+  StatusOr<std::unique_ptr<Device>> open(int index, const DeviceOptions &) const override {
+    StatusOr<int> count = countDevices();
+    if (!count)
+      return count.status();
+    if (index < 0 || index >= *count)
+      return Status(StatusCode::notFound, "there is no " + name_ + ":" + std::to_string(index) +
+                                              ": the machine has " + std::to_string(*count) +
+                                              (*count == 1 ? " GPU" : " GPUs"));
+    StatusOr<std::shared_ptr<const CudaApi>> found = api();
+    if (!found)
+      return found.status();
+    StatusOr<ContextRef> context = CudaContext::create(*found, index);
+    return context ? CudaDevice::create(*context, name_) : context.status();
+  }
+
+private:
+  StatusOr<std::shared_ptr<const CudaApi>> api() const {
+    std::lock_guard lock(mutex_);
+    if (!api_)
+      api_.emplace(CudaApi::load());
+    return *api_;
+  }
+
+  std::string name_;
+  mutable std::mutex mutex_;
+  mutable std::optional<StatusOr<std::shared_ptr<const CudaApi>>> api_;
+};
+
+} // namespace
+
+std::unique_ptr<const Driver> createCudaDriver() {
+  return std::make_unique<CudaDriver>(nullptr, "cuda");
+}
+std::unique_ptr<const Driver> createCudaDriver(std::shared_ptr<const cuda::CudaApi> api,
+                                               std::string name) {
+  return std::make_unique<CudaDriver>(std::move(api), std::move(name));
+}
+
+} // namespace minigptc::runtime

@@ -1,0 +1,245 @@
+#include "runtime/drivers/cuda/CudaGemm.h"
+
+#include "runtime/drivers/cuda/GemmLayout.h"
+
+namespace minigptc::runtime::cuda {
+namespace {
+
+std::string keyOf(const GemmProblem &p) {
+  std::string key;
+  auto add = [&](int64_t value) { key.append(reinterpret_cast<const char *>(&value), 8); };
+  for (int64_t value : {int64_t(p.dtype), p.m, p.n, p.k, int64_t(p.beta != 0)})
+    add(value);
+  key.append(reinterpret_cast<const char *>(&p.beta), sizeof(p.beta));
+  for (int64_t size : p.batch)
+    add(size);
+  for (const MatrixLayout *layout : {&p.lhs, &p.rhs, &p.out}) {
+    for (int64_t value : {layout->rowStride, layout->columnStride, int64_t(layout->bf16)})
+      add(value);
+    for (int64_t stride : layout->batchStrides)
+      add(stride);
+  }
+  return key;
+}
+
+std::string describeProblem(const GemmProblem &p) {
+  return "the product " + std::to_string(p.m) + "x" + std::to_string(p.n) + "x" +
+         std::to_string(p.k) + " of " + std::string(nameOf(p.typeOf(p.lhs)));
+}
+
+DataType dataType(const GemmProblem &p, const MatrixLayout &layout) {
+  return layout.bf16 ? DataType::bf16 : p.dtype == DType::f64 ? DataType::f64 : DataType::f32;
+}
+
+} // namespace
+
+struct CudaGemm::Plan {
+  explicit Plan(const BlasApi &blas) : blas(blas) {}
+  ~Plan() {
+    for (MatrixLayoutDesc layout : {a, b, c})
+      if (layout)
+        blas.matrixLayoutDestroy(layout);
+    if (desc)
+      blas.matmulDescDestroy(desc);
+  }
+  const BlasApi &blas;
+  GemmLayout layout;
+  MatmulDesc desc = nullptr;
+  MatrixLayoutDesc a = nullptr, b = nullptr, c = nullptr; ///< a: the library's first operand
+  MatmulAlgo algo = {};
+};
+
+StatusOr<std::unique_ptr<CudaGemm>> CudaGemm::create(ContextRef context, Stream stream) {
+  MINIGPTC_RETURN_IF_ERROR(context->api().blasStatus);
+  MINIGPTC_RETURN_IF_ERROR(context->enter());
+  std::unique_ptr<CudaGemm> gemm(new CudaGemm(context, stream));
+  MINIGPTC_RETURN_IF_ERROR(
+      gemm->check(context->api().blas.create(&gemm->handle_), "cublasLtCreate"));
+  StatusOr<std::unique_ptr<Buffer>> workspace = allocateOnDevice(context, kWorkspace);
+  if (!workspace)
+    return workspace.status();
+  gemm->workspace_ = std::move(*workspace);
+  return gemm;
+}
+
+CudaGemm::CudaGemm(ContextRef context, Stream stream)
+    : context_(std::move(context)), stream_(stream) {}
+
+CudaGemm::~CudaGemm() {
+  if (!context_->enter())
+    return;
+  plans_.clear();
+  if (handle_)
+    context_->api().blas.destroy(handle_);
+}
+
+Status CudaGemm::check(BlasStatus status, const char *call) const {
+  if (status == BlasStatus::success)
+    return {};
+  const char *text = context_->api().blas.getStatusString(status);
+  return Status(
+      status == BlasStatus::allocFailed ? StatusCode::resourceExhausted : StatusCode::internal,
+      std::string(call) + " failed: " + (text ? text : "status " + std::to_string(int(status))));
+}
+
+Status CudaGemm::describe(const GemmProblem &p, Plan &plan) const {
+  const BlasApi &blas = context_->api().blas;
+  bool f64 = p.dtype == DType::f64;
+  MINIGPTC_RETURN_IF_ERROR(
+      check(blas.matmulDescCreate(&plan.desc, f64 ? ComputeType::f64 : ComputeType::f32,
+                                  f64 ? DataType::f64 : DataType::f32),
+            "cublasLtMatmulDescCreate"));
+  const GemmLayout &layout = plan.layout;
+  for (auto [attribute, operand] : {std::pair(MatmulDescAttribute::transA, &layout.a),
+                                    std::pair(MatmulDescAttribute::transB, &layout.b)}) {
+    Operation operation = operand->transposed ? Operation::transpose : Operation::none;
+    MINIGPTC_RETURN_IF_ERROR(
+        check(blas.matmulDescSetAttribute(plan.desc, attribute, &operation, sizeof(operation)),
+              "cublasLtMatmulDescSetAttribute"));
+  }
+  const MatrixLayout &first = layout.swapped ? p.rhs : p.lhs,
+                     &second = layout.swapped ? p.lhs : p.rhs;
+  struct {
+    MatrixLayoutDesc &desc;
+    const ColumnMajor &matrix;
+    DataType type;
+  } matrices[] = {{plan.a, layout.a, dataType(p, first)},
+                  {plan.b, layout.b, dataType(p, second)},
+                  {plan.c, layout.c, dataType(p, p.out)}};
+  for (auto &[desc, matrix, type] : matrices) {
+    MINIGPTC_RETURN_IF_ERROR(
+        check(blas.matrixLayoutCreate(&desc, type, uint64_t(matrix.rows), uint64_t(matrix.columns),
+                                      matrix.leadingDimension),
+              "cublasLtMatrixLayoutCreate"));
+    if (layout.batch == 1)
+      continue;
+    int32_t count = int32_t(layout.batch);
+    MINIGPTC_RETURN_IF_ERROR(
+        check(blas.matrixLayoutSetAttribute(desc, MatrixLayoutAttribute::batchCount, &count,
+                                            sizeof(count)),
+              "cublasLtMatrixLayoutSetAttribute"));
+    MINIGPTC_RETURN_IF_ERROR(
+        check(blas.matrixLayoutSetAttribute(desc, MatrixLayoutAttribute::batchStride,
+                                            &matrix.batchStride, sizeof(matrix.batchStride)),
+              "cublasLtMatrixLayoutSetAttribute"));
+  }
+  return {};
+}
+
+Status CudaGemm::choose(const GemmProblem &p, Plan &plan) const {
+  const BlasApi &blas = context_->api().blas;
+  Preference preference = nullptr;
+  MINIGPTC_RETURN_IF_ERROR(
+      check(blas.preferenceCreate(&preference), "cublasLtMatmulPreferenceCreate"));
+  struct Destroyer {
+    const BlasApi &blas;
+    Preference preference;
+    ~Destroyer() { blas.preferenceDestroy(preference); }
+  } destroyer{blas, preference};
+  uint64_t workspace = kWorkspace;
+  // Frames align buffers to 64 bytes; members of a batch may lie at any element.
+  uint32_t reductions = kReduceInComputeType;
+  MINIGPTC_RETURN_IF_ERROR(
+      check(blas.preferenceSetAttribute(preference, PreferenceAttribute::maxWorkspaceBytes,
+                                        &workspace, sizeof(workspace)),
+            "cublasLtMatmulPreferenceSetAttribute"));
+  MINIGPTC_RETURN_IF_ERROR(
+      check(blas.preferenceSetAttribute(preference, PreferenceAttribute::reductionSchemeMask,
+                                        &reductions, sizeof(reductions)),
+            "cublasLtMatmulPreferenceSetAttribute"));
+  for (auto [attribute, alignment] :
+       {std::pair(PreferenceAttribute::minAlignmentA, plan.layout.a.alignment),
+        std::pair(PreferenceAttribute::minAlignmentB, plan.layout.b.alignment),
+        std::pair(PreferenceAttribute::minAlignmentC, plan.layout.c.alignment),
+        std::pair(PreferenceAttribute::minAlignmentD, plan.layout.c.alignment)})
+    MINIGPTC_RETURN_IF_ERROR(
+        check(blas.preferenceSetAttribute(preference, attribute, &alignment, sizeof(alignment)),
+              "cublasLtMatmulPreferenceSetAttribute"));
+  HeuristicResult best = {};
+  int found = 0;
+  BlasStatus status = blas.algoGetHeuristic(handle_, plan.desc, plan.a, plan.b, plan.c, plan.c,
+                                            preference, 1, &best, &found);
+  if (status == BlasStatus::success && (found < 1 || best.state != BlasStatus::success))
+    status = BlasStatus::notSupported;
+  if (status == BlasStatus::notSupported)
+    return Status(StatusCode::failedPrecondition, "cuBLASLt has no algorithm for " +
+                                                      describeProblem(p) + " on " +
+                                                      context_->name());
+  plan.algo = best.algo;
+  return check(status, "cublasLtMatmulAlgoGetHeuristic");
+}
+
+StatusOr<const CudaGemm::Plan *> CudaGemm::planOf(const GemmProblem &problem) {
+  std::unique_ptr<Plan> &known = plans_[keyOf(problem)];
+  if (known)
+    return known.get();
+  auto plan = std::make_unique<Plan>(context_->api().blas);
+  StatusOr<GemmLayout> layout = layoutForBlas(problem);
+  if (!layout)
+    return Status(layout.status().code(),
+                  describeProblem(problem) + ": " + layout.status().message());
+  plan->layout = std::move(*layout);
+  MINIGPTC_RETURN_IF_ERROR(context_->enter());
+  MINIGPTC_RETURN_IF_ERROR(describe(problem, *plan));
+  MINIGPTC_RETURN_IF_ERROR(choose(problem, *plan));
+  known = std::move(plan);
+  return known.get();
+}
+
+Status CudaGemm::prepare(const GemmProblem &problem) {
+  if (isEmpty(problem))
+    return {};
+  StatusOr<const Plan *> plan = planOf(problem);
+  return plan ? Status() : plan.status();
+}
+
+Status CudaGemm::run(const GemmProblem &problem, const void *lhs, const void *rhs, void *out) {
+  if (isEmpty(problem))
+    return {};
+  StatusOr<const Plan *> found = planOf(problem);
+  if (!found)
+    return found.status();
+  const Plan &plan = **found;
+  const BlasApi &blas = context_->api().blas;
+  float one = 1, beta = float(problem.beta);
+  double one64 = 1, beta64 = problem.beta;
+  bool f64 = problem.dtype == DType::f64;
+  auto *first = static_cast<const std::byte *>(plan.layout.swapped ? rhs : lhs),
+       *second = static_cast<const std::byte *>(plan.layout.swapped ? lhs : rhs);
+  for (const GemmOffsets &at : plan.layout.calls) {
+    auto *c = static_cast<std::byte *>(out) + at.c;
+    MINIGPTC_RETURN_IF_ERROR(
+        check(blas.matmul(handle_, plan.desc, f64 ? static_cast<const void *>(&one64) : &one,
+                          first + at.a, plan.a, second + at.b, plan.b,
+                          f64 ? static_cast<const void *>(&beta64) : &beta, c, plan.c, c, plan.c,
+                          &plan.algo, workspace_->data(), kWorkspace, stream_),
+              "cublasLtMatmul"));
+  }
+  return {};
+}
+
+std::string CudaGemm::algorithm(const GemmProblem &problem) const {
+  auto found = plans_.find(keyOf(problem));
+  if (found == plans_.end() || !found->second)
+    return "";
+  std::string text;
+  auto add = [&](const char *name, AlgoConfigAttribute attribute, auto value) {
+    size_t written = 0;
+    if (context_->api().blas.algoConfigGetAttribute(&found->second->algo, attribute, &value,
+                                                    sizeof(value), &written) == BlasStatus::success)
+      text += (text.empty() ? "" : ", ") + std::string(name) + " " + std::to_string(value);
+  };
+  using enum AlgoConfigAttribute;
+  add("id", id, int32_t());
+  add("tile", tileId, uint32_t());
+  add("stages", stagesId, uint32_t());
+  add("split", splitK, int32_t());
+  add("reduction", reductionScheme, uint32_t());
+  add("swizzling", swizzling, uint32_t());
+  add("option", customOption, uint32_t());
+  add("inner", innerShapeId, uint16_t());
+  add("cluster", clusterShapeId, uint16_t());
+  return text;
+}
+
+} // namespace minigptc::runtime::cuda
