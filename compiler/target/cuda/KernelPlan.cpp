@@ -214,6 +214,9 @@ static RowLayout layoutRows(const RowPlan &rows, func::FuncOp kernel) {
     for (layout.group = 128; layout.group < 1024 && !fits(layout.group);)
       layout.group *= 2;
   layout.unrolled = fits(layout.group);
+  // A loop's body needs registers for what it computes, which 1024 threads do not have.
+  if (!layout.unrolled)
+    layout.group = 512;
   layout.slots = ceilDiv(rows.columns, layout.group * layout.vector);
   return layout;
 }

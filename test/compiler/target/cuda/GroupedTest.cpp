@@ -91,7 +91,7 @@ TEST_CASE("rows by warps and by blocks, in registers and in loops") {
                                          {2, 3, 1000, "f32", 32, true},
                                          {1, 2, 1100, "f32", 128, true},
                                          {2, 2, 4097, "f32", 256, true},
-                                         {1, 3, 9000, "f32", 1024, false}}) {
+                                         {1, 3, 9000, "f32", 512, false}}) {
     std::string text = rows(c.chunks, c.perChunk, c.columns, c.element);
     OwningOpRef<ModuleOp> module = harness.parse(text);
     cuda::KernelPlan plan = cuda::planKernel(*module->getOps<func::FuncOp>().begin());

@@ -8,6 +8,7 @@
 #include "compiler/target/common/KernelText.h"
 #include "compiler/target/cuda/KernelPlan.h"
 #include "compiler/target/cuda/PtxCompiler.h"
+#include "dialects/exec/IR/Exec.h"
 #include "test/compiler/target/cpu/KernelHarness.h"
 #include "test/compiler/target/cuda/CudaKernels.h"
 #include "test/compiler/target/cuda/Ptxas.h"
@@ -52,6 +53,21 @@ static void checkNear(const Tensor &got, const Tensor &expected, double toleranc
     INFO("element " << i << ": got " << a << ", expected " << b);
     REQUIRE((std::isfinite(b) ? std::abs(a - b) <= tolerance * (largest + std::abs(b))
                               : std::isnan(b) ? std::isnan(a) : a == b));
+  }
+}
+
+/// A launch over groups gives each group what a launch of its own would.
+static void checkGrouped(KernelHarness &harness, func::FuncOp kernel) {
+  INFO(target::printKernel(kernel));
+  std::vector<std::vector<Tensor>> groups(2);
+  for (std::vector<Tensor> &inputs : groups)
+    for (Type type : kernel.getArgumentTypes())
+      inputs.push_back(harness.random(cast<RankedTensorType>(type)));
+  auto together = runEmulated(kernel, groups, {});
+  for (size_t group = 0; group < groups.size(); ++group) {
+    auto alone = runEmulated(kernel, {groups[group]}, {});
+    for (size_t i = 0; i < alone.front().size(); ++i)
+      compareBits(together[group][i], alone.front()[i]);
   }
 }
 
@@ -101,5 +117,12 @@ TEST_CASE("every kernel of the models") {
         ++count;
       }
     CHECK(count > 5);
+    std::set<std::string> grouped;
+    SymbolTable symbols(*module);
+    module->walk([&](exec::LaunchOp launch) {
+      if (launch.getGroups() > 1 && grouped.insert(launch.getKernel().str()).second)
+        checkGrouped(harness, symbols.lookup<func::FuncOp>(launch.getKernel()));
+    });
+    CHECK(grouped.size() > 2); // updates of parameters, norms of gradients
   }
 }

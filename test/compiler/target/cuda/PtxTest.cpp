@@ -64,6 +64,32 @@ std::string softmax(int64_t rows, int64_t columns) {
                  {"$R", "tensor<" + std::to_string(rows) + "xf32>"}});
 }
 
+/// The loss of rows of logits, of which there may be more than registers hold.
+std::string loss(int64_t rows, int64_t columns) {
+  return expand(function("(%x: $F, %t: $I) -> $R", R"(
+    %zero = graph.constant dense<0.0> : $F
+    %m = graph.reduce max, %x, dims = [1] : ($F) -> $R
+    %mb = graph.broadcast_in_dim %m, dims = [0] : ($R) -> $F
+    %d = graph.subtract %x, %mb : $F
+    %e = graph.exponential %d : $F
+    %s = graph.reduce sum, %e, dims = [1] : ($F) -> $R
+    %tb = graph.broadcast_in_dim %t, dims = [0] : ($I) -> $J
+    %i = graph.iota dim = 1 : $J
+    %is = graph.compare EQ, %i, %tb : ($J, $J) -> $B
+    %p = graph.select %is, %d, %zero : $B, $F
+    %ps = graph.reduce sum, %p, dims = [1] : ($F) -> $R
+    %l = graph.log %s : $R
+    %y = graph.subtract %l, %ps : $R
+    return %y : $R)"),
+                {{"$F", "tensor<$Nx$Cxf32>"},
+                 {"$J", "tensor<$Nx$Cxi32>"},
+                 {"$B", "tensor<$Nx$Cxi1>"},
+                 {"$R", "tensor<$Nxf32>"},
+                 {"$I", "tensor<$Nxi32>"},
+                 {"$N", std::to_string(rows)},
+                 {"$C", std::to_string(columns)}});
+}
+
 /// A norm's gradient: rows, and sums down the columns of chunks of 16.
 std::string normGradient(int64_t chunks, int64_t columns) {
   return expand(function("(%x: $F, %g: $F, %w: $W) -> ($F, $P, $P)", R"(
@@ -125,10 +151,11 @@ std::vector<Example> examples() {
     }
   all.push_back({"map", adam("768x3072")});
   all.push_back({"map", adam("1001")});
-  for (int64_t columns : {33, 64, 256, 768, 1024, 4096, 50257}) {
+  for (int64_t columns : {33, 256, 768, 4096, 32000, 50257}) {
     all.push_back({"rows", softmax(1024, columns)});
     all.push_back({"rows", norm(1024, columns, "f32")});
     all.push_back({"rows", normGradient(8, columns)});
+    all.push_back({"rows", loss(256, columns)});
   }
   all.push_back({"rows", norm(1024, 768, "bf16")});
   all.push_back({"map", function("(%x: tensor<64x128x768xf32>) -> tensor<64x768xf32>", R"(
