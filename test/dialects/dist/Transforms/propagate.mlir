@@ -205,6 +205,22 @@ func.func @scaled(%x: tensor<8x4xf32> {dist.sharding = #dist.sharding<@mesh, [{"
 
 // -----
 
+// A sum that one reader could hand on, but another cannot, for want of a second sum to add it
+// to, is made at once for both.
+// CHECK-LABEL: func @not_handed_on
+// CHECK: graph.reduce {{.*}}partial = sum ["data"]
+// CHECK: graph.negate {{.*}}dist.shardings = [#dist.sharding<@mesh, [{}]>]
+// CHECK: graph.add {{.*}}dist.shardings = [#dist.sharding<@mesh, [{}]>]
+dist.mesh @mesh = <["data"=2]>
+func.func @not_handed_on(%x: tensor<8x4xf32> {dist.sharding = #dist.sharding<@mesh, [{"data"}, {} ]>}, %y: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
+  %0 = graph.reduce sum, %x, dims = [0] : (tensor<8x4xf32>) -> tensor<4xf32>
+  %1 = graph.negate %0 : tensor<4xf32>
+  %2 = graph.add %0, %y : tensor<4xf32>
+  return %1, %2 : tensor<4xf32>, tensor<4xf32>
+}
+
+// -----
+
 // Two axes of 2 devices cut what one of 4 cannot: the first the rows, the second the columns.
 // CHECK-LABEL: func @axes_of_prime_size
 // CHECK: graph.reshape {{.*}}dist.factors = {{\[\[}}"a"], ["b"]]
