@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <catch2/catch.hpp>
+#include <cstring>
 #include <fstream>
 #include <iterator>
 
@@ -19,7 +20,14 @@ static std::unique_ptr<TestDevices> createDevices(const TestDeviceOptions &optio
 static const std::vector<char> &kernelImage() {
   static const std::vector<char> image = [] {
     std::ifstream file(MINIGPTC_EMULATED_KERNELS, std::ios::binary);
-    return std::vector<char>(std::istreambuf_iterator<char>(file), {});
+    std::vector<char> elf(std::istreambuf_iterator<char>(file), {});
+    EmulatedImage header = {};
+    std::copy(std::begin(header.kMagic), std::end(header.kMagic), header.magic);
+    header.bytes = elf.size();
+    std::vector<char> bytes(sizeof(header) + elf.size());
+    std::memcpy(bytes.data(), &header, sizeof(header));
+    std::memcpy(bytes.data() + sizeof(header), elf.data(), elf.size());
+    return bytes;
   }();
   return image;
 }

@@ -30,7 +30,8 @@ TEST_CASE("two streams write the same memory") {
   SECTION("without an order") {
     cuda.check(cuda.driver.memsetD8Async(x + 99, 0, 10, two));
     CHECK(cuda.driver.ctxSynchronize() == Result::launchFailed);
-    CHECK_FOUND(race, "fill of 10 bytes (number 1 of stream 2 of device 0) writes what fill of 100");
+    CHECK_FOUND(race,
+                "fill of 10 bytes (number 1 of stream 2 of device 0) writes what fill of 100");
     const char *text = nullptr;
     cuda.driver.getErrorString(Result::launchFailed, &text);
     CHECK(std::string(text).find("emulated CUDA: race") != std::string::npos);
@@ -182,9 +183,8 @@ TEST_CASE("given back while work is pending") {
     CHECK_FOUND(freeWhilePending, "pinned host memory 1");
   }
   SECTION("a graph") {
-    GraphExec graph = cuda.capture(stream, [&] {
-      cuda.check(cuda.driver.memsetD8Async(x, 0, kBytes, stream));
-    });
+    GraphExec graph =
+        cuda.capture(stream, [&] { cuda.check(cuda.driver.memsetD8Async(x, 0, kBytes, stream)); });
     cuda.check(cuda.driver.graphLaunch(graph, stream));
     cuda.driver.graphExecDestroy(graph);
     CHECK_FOUND(freeWhilePending, "executable graph");

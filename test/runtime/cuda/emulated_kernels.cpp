@@ -6,8 +6,9 @@ using namespace minigptc::runtime::emulator;
 
 namespace {
 
-const Site kSites[] = {{"load of 4 bytes", "emulated_kernels.cpp", 1, siteReads | siteGlobal, 4, -1},
-                       {"store of 4 bytes", "emulated_kernels.cpp", 2, siteWrites | siteGlobal, 4, -1}};
+const Site kSites[] = {
+    {"load of 4 bytes", "emulated_kernels.cpp", 1, siteReads | siteGlobal, 4, -1},
+    {"store of 4 bytes", "emulated_kernels.cpp", 2, siteWrites | siteGlobal, 4, -1}};
 
 template <typename T> T parameter(const void *const *parameters, int index) {
   return *static_cast<const T *>(parameters[index]);
@@ -37,6 +38,6 @@ const KernelParameter kScaleParameters[] = {{8, 1}, {8, 1}, {4, 0}, {4, 0}};
 
 extern "C" {
 extern const KernelRecord scaleRecord asm("minigptc_emulated.scale");
-const KernelRecord scaleRecord = {abiVersion, 256,     "scale",          scale, 1024, kSites,
-                                  nullptr,    kScaleParameters, 2, 0,    4,     0};
+const KernelRecord scaleRecord = {abiVersion,       256, "scale", scale, 1024, kSites, nullptr,
+                                  kScaleParameters, 2,   0,       4,     0};
 }

@@ -57,7 +57,8 @@ void AccessLog::access(uintptr_t from, uintptr_t to, bool write, const AccessMar
 std::vector<std::pair<uintptr_t, uintptr_t>> AccessLog::unwritten(uintptr_t from,
                                                                   uintptr_t to) const {
   std::vector<std::pair<uintptr_t, uintptr_t>> ranges;
-  for (auto piece = std::prev(pieces.upper_bound(from)); piece != pieces.end() && piece->first < to;) {
+  for (auto piece = std::prev(pieces.upper_bound(from));
+       piece != pieces.end() && piece->first < to;) {
     auto next = std::next(piece);
     uintptr_t pieceEnd = next == pieces.end() ? end : next->first;
     if (piece->second.unwritten)

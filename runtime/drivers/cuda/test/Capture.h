@@ -43,7 +43,7 @@ struct CaptureState {
 struct StreamState {
   std::shared_ptr<Lane> lane;
   int device = 0;
-  bool nonBlocking = false; ///< not ordered with the default stream
+  bool nonBlocking = false;              ///< not ordered with the default stream
   std::shared_ptr<CaptureState> capture; ///< while it captures
   size_t captureLane = 0;
   std::vector<size_t> captureDeps;

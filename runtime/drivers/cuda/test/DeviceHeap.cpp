@@ -15,8 +15,8 @@ static constexpr uint64_t kKeptBytes = uint64_t(16) << 20;
 StatusOr<DeviceAllocation *> DeviceHeap::allocate(uint64_t bytes) {
   uint64_t rounded = (bytes + kAlignment - 1) / kAlignment * kAlignment;
   if (rounded < bytes || rounded > available())
-    return Status(StatusCode::resourceExhausted, "emulated device " + std::to_string(device) +
-                                                     " is out of memory");
+    return Status(StatusCode::resourceExhausted,
+                  "emulated device " + std::to_string(device) + " is out of memory");
   auto *raw = static_cast<std::byte *>(std::aligned_alloc(kAlignment, rounded + 2 * kAlignment));
   if (!raw)
     return Status(StatusCode::resourceExhausted, "no memory for an emulated device's");
@@ -31,8 +31,8 @@ StatusOr<DeviceAllocation *> DeviceHeap::allocate(uint64_t bytes) {
   allocation.raw.reset(raw);
   allocation.log = AccessLog(begin, bytes);
   used += rounded;
-  if (Status added = runner.memory().add(raw + kAlignment, bytes, allocation.name,
-                                         {.trackWrites = true});
+  if (Status added =
+          runner.memory().add(raw + kAlignment, bytes, allocation.name, {.trackWrites = true});
       !added)
     return added;
   return &allocation;

@@ -72,8 +72,9 @@ std::string Machine::whyNoMemory(DevicePtr pointer, uint64_t bytes, int device, 
   int owner = device;
   kind = HazardKind::outOfBounds;
   if (findMemory(pointer, bytes, &owner) || (!bytes && findMemory(pointer, 0, &owner)))
-    return owner == device ? "" : "memory of device " + std::to_string(owner) +
-                                      ", used on device " + std::to_string(device);
+    return owner == device ? ""
+                           : "memory of device " + std::to_string(owner) + ", used on device " +
+                                 std::to_string(device);
   std::string name;
   for (const auto &candidate : devices)
     if (candidate->heap.emulator().memory().wasFreed(uintptr_t(pointer), name)) {
@@ -119,8 +120,8 @@ bool Machine::touch(const Operation &operation, DevicePtr pointer, uint64_t byte
                  allocation->name + ", which nobody has written");
   logAccess(allocation->log, allocation->name, operation, begin, end, write);
   if (write)
-    devices[size_t(device)]->heap.emulator().memory().markWritten(
-        reinterpret_cast<void *>(begin), bytes);
+    devices[size_t(device)]->heap.emulator().memory().markWritten(reinterpret_cast<void *>(begin),
+                                                                  bytes);
   return true;
 }
 
@@ -139,8 +140,8 @@ void Machine::checkGuards() {
 //===--- Contexts and streams ---------------------------------------------===//
 
 EmulatedDevice *Machine::currentDevice() {
-  bool valid = threadGeneration == generations && threadDevice >= 0 &&
-               threadDevice < int(devices.size());
+  bool valid =
+      threadGeneration == generations && threadDevice >= 0 && threadDevice < int(devices.size());
   return valid ? devices[size_t(threadDevice)].get() : nullptr;
 }
 
@@ -165,9 +166,9 @@ StreamState *Machine::findStream(Stream handle, const char *call,
 bool Machine::captureForbids(const char *call, Result &code) {
   for (const auto &weak : captures)
     if (auto capture = weak.lock()) {
-      bool applies = capture->mode == CaptureMode::global ||
-                     (capture->mode == CaptureMode::threadLocal &&
-                      capture->thread == std::this_thread::get_id());
+      bool applies =
+          capture->mode == CaptureMode::global || (capture->mode == CaptureMode::threadLocal &&
+                                                   capture->thread == std::this_thread::get_id());
       if (!applies)
         continue;
       capture->invalid = true;
@@ -226,6 +227,10 @@ void Machine::reportLeaks() {
   leak(modules.all().size(), "module");
   leak(graphs.all().size(), "graph");
   leak(executables.all().size(), "executable graph");
+  leak(comms.all().size(), "communicator");
+  leak(blasHandles.all().size(), "handle of cuBLASLt");
+  leak(productDescs.all().size() + productLayouts.all().size() + productPreferences.all().size(),
+       "description of cuBLASLt");
 }
 
 void Machine::finish(Lock &) {

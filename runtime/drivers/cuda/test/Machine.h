@@ -51,6 +51,14 @@ struct KernelFunction {
   int maxDynamicShared = 48 * 1024;
 };
 
+struct BlasState;
+struct ProductDesc;
+struct ProductLayout;
+struct ProductPreference;
+struct ProductEngine;
+struct CommState;
+struct Clique;
+
 class Machine {
 public:
   explicit Machine(const TestDeviceOptions &options);
@@ -82,6 +90,10 @@ public:
   /// The next operation, if any can run.
   bool step();
   void hostKnows(const VectorClock &clock);
+  /// Lets other threads call until `reached`, or the patience is at its end.
+  bool waitFor(Lock &lock, const std::function<bool()> &reached);
+  /// Something that other threads may wait for has changed.
+  void wake() { changed.notify_all(); }
 
   // Memory. -------------------------------------------------------------------
   DeviceAllocation *findMemory(DevicePtr pointer, uint64_t bytes, int *device = nullptr);
@@ -123,6 +135,14 @@ public:
   HandleTable<Graph, GraphState> graphs;
   HandleTable<GraphExec, GraphExecState> executables;
   std::vector<std::weak_ptr<CaptureState>> captures;
+  HandleTable<BlasHandle, BlasState> blasHandles;
+  HandleTable<MatmulDesc, ProductDesc> productDescs;
+  HandleTable<MatrixLayoutDesc, ProductLayout> productLayouts;
+  HandleTable<Preference, ProductPreference> productPreferences;
+  std::shared_ptr<ProductEngine> engine; ///< once there is a product
+  HandleTable<NcclComm, CommState> comms;
+  std::map<std::string, std::shared_ptr<Clique>> cliques; ///< by unique id
+  int cliquesMade = 0;
 
 private:
   bool isAtHead(const Operation &operation) const;
@@ -152,9 +172,8 @@ template <typename Value, typename Body> Value enterOr(Value gone, Body body) {
   return body(*machine, lock);
 }
 template <typename Body> Result enter(Body body) {
-  return enterOr(Result::deinitialized, [&](Machine &machine, Lock &lock) -> Result {
-    return body(machine, lock);
-  });
+  return enterOr(Result::deinitialized,
+                 [&](Machine &machine, Lock &lock) -> Result { return body(machine, lock); });
 }
 /// The same, with the thread's current device.
 template <typename Body> Result enterDevice(const char *call, Body body) {
@@ -175,6 +194,8 @@ void fillMemoryCalls(DriverApi &api);
 void fillStreamCalls(DriverApi &api);
 void fillGraphCalls(DriverApi &api);
 void fillModuleCalls(DriverApi &api);
+void fillBlasCalls(BlasApi &api);
+void fillNcclCalls(NcclApi &api);
 
 } // namespace minigptc::runtime::cuda::test
 

@@ -44,8 +44,8 @@ Result memFree(DevicePtr pointer) {
     DeviceAllocation *allocation = machine.findMemory(pointer, 0, &owner);
     if (!allocation || allocation->begin != pointer) {
       HazardKind kind = HazardKind::outOfBounds;
-      std::string why = allocation ? "inside " + allocation->name
-                                   : machine.whyNoMemory(pointer, 0, 0, kind);
+      std::string why =
+          allocation ? "inside " + allocation->name : machine.whyNoMemory(pointer, 0, 0, kind);
       return machine.refuse(Result::invalidValue, "cuMemFree: " + why, kind);
     }
     machine.drain();

@@ -3,8 +3,8 @@
 
 #include <algorithm>
 #include <cstring>
-#include <elf.h>
 #include <limits>
+#include <span>
 
 namespace minigptc::runtime::cuda::test {
 namespace {
@@ -14,24 +14,13 @@ constexpr unsigned kMaxGridYZ = 65535, kMaxBlockXY = 1024, kMaxBlockZ = 64, kMax
 
 //===--- Modules ----------------------------------------------------------===//
 
-/// The size of an ELF file, which the call does not tell: up to the end of what its header
-/// speaks of. 0: no code for the emulator (PTX, or a GPU's machine code).
-size_t imageBytes(const void *image) {
-  auto *bytes = static_cast<const char *>(image);
-  if (std::memcmp(bytes, ELFMAG, SELFMAG) != 0)
-    return 0;
-  Elf64_Ehdr header;
-  std::memcpy(&header, bytes, sizeof(header));
-  if (header.e_machine != EM_X86_64 || header.e_ident[EI_CLASS] != ELFCLASS64)
-    return 0;
-  size_t end = std::max<size_t>(header.e_shoff + size_t(header.e_shnum) * header.e_shentsize,
-                                header.e_phoff + size_t(header.e_phnum) * header.e_phentsize);
-  for (unsigned i = 0; i < header.e_phnum; ++i) {
-    Elf64_Phdr segment;
-    std::memcpy(&segment, bytes + header.e_phoff + i * sizeof(segment), sizeof(segment));
-    end = std::max<size_t>(end, segment.p_offset + segment.p_filesz);
-  }
-  return end;
+/// The shared object of an image for emulated devices; empty: something else, as PTX.
+std::span<const std::byte> codeOf(const void *image) {
+  EmulatedImage header;
+  if (std::memcmp(image, EmulatedImage::kMagic, sizeof(EmulatedImage::kMagic)) != 0)
+    return {};
+  std::memcpy(&header, image, sizeof(header));
+  return {static_cast<const std::byte *>(image) + sizeof(header), size_t(header.bytes)};
 }
 
 Result moduleLoadDataEx(Module *module, const void *image, unsigned, JitOption *, void **) {
@@ -39,17 +28,15 @@ Result moduleLoadDataEx(Module *module, const void *image, unsigned, JitOption *
     Result code;
     if (machine.captureForbids("cuModuleLoadData", code))
       return code;
-    size_t bytes = imageBytes(image);
-    if (!bytes)
+    std::span<const std::byte> elf = codeOf(image);
+    if (elf.empty())
       return machine.refuse(Result::noBinaryForGpu,
                             "cuModuleLoadData of something else than code for the emulator");
-    StatusOr<emulator::EmulatedModule> loaded =
-        emulator::EmulatedModule::load({static_cast<const std::byte *>(image), bytes});
+    StatusOr<emulator::EmulatedModule> loaded = emulator::EmulatedModule::load(elf);
     if (!loaded)
-      return machine.refuse(Result::invalidImage,
-                            "cuModuleLoadData: " + loaded.status().message());
-    *module = machine.modules.add(
-        std::make_shared<LoadedModule>(std::move(*loaded), device.number));
+      return machine.refuse(Result::invalidImage, "cuModuleLoadData: " + loaded.status().message());
+    *module =
+        machine.modules.add(std::make_shared<LoadedModule>(std::move(*loaded), device.number));
     return Result::success;
   });
 }
@@ -138,10 +125,9 @@ Result funcSetAttribute(Function handle, FunctionAttribute attribute, int value)
       return Result::invalidHandle;
     int most = kMaxSharedBytes - int(function->record->sharedBytes);
     if (attribute != FunctionAttribute::maxDynamicSharedBytes || value < 0 || value > most)
-      return machine.refuse(Result::invalidValue,
-                            "cuFuncSetAttribute: " + std::to_string(value) +
-                                " bytes of dynamic shared memory; " + std::to_string(most) +
-                                " are possible");
+      return machine.refuse(Result::invalidValue, "cuFuncSetAttribute: " + std::to_string(value) +
+                                                      " bytes of dynamic shared memory; " +
+                                                      std::to_string(most) + " are possible");
     function->maxDynamicShared = value;
     return Result::success;
   });
@@ -235,7 +221,8 @@ Result launchKernel(Function handle, unsigned gridX, unsigned gridY, unsigned gr
     if (std::string what = exceeds(*function, shape, code); !what.empty())
       return machine.refuse(code, label + ": " + what);
     if (extra || (function->record->parameterCount && !parameters))
-      return machine.refuse(Result::invalidValue, label + ": its parameters must be in `parameters`");
+      return machine.refuse(Result::invalidValue,
+                            label + ": its parameters must be in `parameters`");
     Values values;
     for (uint32_t i = 0; i < function->record->parameterCount; ++i) {
       auto *value = static_cast<const std::byte *>(parameters[i]);

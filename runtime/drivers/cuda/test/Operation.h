@@ -55,7 +55,8 @@ public:
   /// The operation, of this unit, takes its place among the calls of its rank.
   virtual void submitted(const std::shared_ptr<Operation> &operation) const = 0;
   /// Adds what must run at the same time; false if some rank has not called.
-  virtual bool addPartners(const Operation &operation, std::vector<Operation *> &partners) const = 0;
+  virtual bool addPartners(const Operation &operation,
+                           std::vector<Operation *> &partners) const = 0;
   virtual void run(const std::vector<Operation *> &together) const = 0;
   /// Who is missing, in words; empty if nobody is.
   virtual std::string missing(const Operation &operation) const = 0;
@@ -65,7 +66,7 @@ public:
 
 /// What is to be done: shared by all launches of a graph that contains it.
 struct Work {
-  std::string label; ///< "kernel 'add'"
+  std::string label;                         ///< "kernel 'add'"
   std::function<void(Operation &)> run = {}; ///< null: a marker
   /// Collectives run together with those of the other ranks, instead of `run`.
   std::shared_ptr<const CollectiveUnit> collective = {};

@@ -84,8 +84,8 @@ std::shared_ptr<PinnedBlock> PinnedMemory::allocate(uint64_t bytes) {
   block->alias = static_cast<std::byte *>(alias);
   block->bytes = bytes;
   block->mapped = mapped;
-  block->name = "pinned host memory " + std::to_string(++made) + " (" + std::to_string(bytes) +
-                " bytes)";
+  block->name =
+      "pinned host memory " + std::to_string(++made) + " (" + std::to_string(bytes) + " bytes)";
   uintptr_t begin = reinterpret_cast<uintptr_t>(user);
   block->log = AccessLog(begin, bytes);
   for (size_t i = 0; i < slots.size() && block->slot < 0; ++i) {
@@ -153,8 +153,7 @@ void PinnedMemory::settle(const VectorClock &host) {
     protect(*block);
 }
 
-void PinnedMemory::collectFaults(
-    const std::function<void(const Operation &, bool write)> &report) {
+void PinnedMemory::collectFaults(const std::function<void(const Operation &, bool write)> &report) {
   for (const auto &[begin, block] : blocks) {
     uintptr_t fault = block->slot < 0 ? 0 : slots[size_t(block->slot)].fault.exchange(0);
     if (!fault)

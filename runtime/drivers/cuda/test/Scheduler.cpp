@@ -22,14 +22,14 @@ std::shared_ptr<Lane> Machine::makeLane(int device, const std::string &name) {
   lane->number = lanesMade++;
   lane->device = device;
   lane->name = name;
-  std::erase_if(lanes, [](const auto &old) { return old.use_count() == 1 && old->pending.empty(); });
+  std::erase_if(lanes,
+                [](const auto &old) { return old.use_count() == 1 && old->pending.empty(); });
   lanes.push_back(lane);
   return lane;
 }
 
-std::shared_ptr<Operation>
-Machine::submit(Lane &lane, std::shared_ptr<const Work> work,
-                const std::vector<std::shared_ptr<Operation>> &after) {
+std::shared_ptr<Operation> Machine::submit(Lane &lane, std::shared_ptr<const Work> work,
+                                           const std::vector<std::shared_ptr<Operation>> &after) {
   auto operation = std::make_shared<Operation>();
   lane.clock.join(host);
   for (const auto &other : after) {
@@ -44,9 +44,9 @@ Machine::submit(Lane &lane, std::shared_ptr<const Work> work,
   operation->laneNumber = lane.number;
   operation->device = lane.device;
   operation->number = ++submissions;
-  operation->name = std::make_shared<const std::string>(
-      operation->work->label + " (number " + std::to_string(operation->time) + " of " + lane.name +
-      ")");
+  operation->name = std::make_shared<const std::string>(operation->work->label + " (number " +
+                                                        std::to_string(operation->time) + " of " +
+                                                        lane.name + ")");
   lane.pending.push_back(operation);
   lane.last = operation;
   if (operation->work->pinned)
@@ -161,6 +161,10 @@ Result Machine::synchronise(Lock &lock, const std::shared_ptr<Operation> &operat
   if (operation)
     hostKnows(operation->clock);
   return failed ? Result::launchFailed : Result::success;
+}
+
+bool Machine::waitFor(Lock &lock, const std::function<bool()> &reached) {
+  return changed.wait_for(lock, std::chrono::milliseconds(options.patienceMilliseconds), reached);
 }
 
 void Machine::reportStuck() {

@@ -37,9 +37,9 @@ Result streamCreate(Stream *handle, unsigned flags) {
     auto stream = std::make_shared<StreamState>();
     stream->device = device.number;
     stream->nonBlocking = flags & kStreamNonBlocking;
-    stream->lane = machine.makeLane(device.number, "stream " + std::to_string(++device.streamsMade) +
-                                                       " of device " +
-                                                       std::to_string(device.number));
+    stream->lane =
+        machine.makeLane(device.number, "stream " + std::to_string(++device.streamsMade) +
+                                            " of device " + std::to_string(device.number));
     *handle = machine.streams.add(std::move(stream));
     return Result::success;
   });
@@ -117,8 +117,9 @@ Result streamWaitEvent(Stream handle, EventHandle eventHandle, unsigned) {
   return withStream(call, handle, [&](Machine &machine, Lock &, StreamState &stream) {
     std::shared_ptr<EventState> event = machine.events.find(eventHandle);
     if (!event)
-      return machine.refuse(Result::invalidHandle, "cuStreamWaitEvent: no event, or one that was "
-                                                   "destroyed",
+      return machine.refuse(Result::invalidHandle,
+                            "cuStreamWaitEvent: no event, or one that was "
+                            "destroyed",
                             HazardKind::useAfterFree);
     if (event->capture)
       return joinCapture(machine, stream, *event, !handle);
@@ -161,9 +162,9 @@ Result eventRecord(EventHandle handle, Stream streamHandle) {
     if (!stream)
       return Result::invalidHandle;
     if (stream->device != event.device)
-      return machine.refuse(Result::invalidHandle,
-                            "cuEventRecord: an event of device " + std::to_string(event.device) +
-                                " in " + stream->lane->name);
+      return machine.refuse(Result::invalidHandle, "cuEventRecord: an event of device " +
+                                                       std::to_string(event.device) + " in " +
+                                                       stream->lane->name);
     event.capture = stream->capture;
     event.captureDeps = stream->captureDeps;
     event.record = nullptr;
@@ -191,27 +192,28 @@ Result eventQuery(EventHandle handle) {
 }
 
 Result eventSynchronize(EventHandle handle) {
-  return withEvent(
-      "cuEventSynchronize", handle, [&](Machine &machine, Lock &lock, EventState &event) {
-        return event.capture ? refuseCaptured(machine, event, "cuEventSynchronize")
-                             : machine.synchronise(lock, event.record);
-      });
+  return withEvent("cuEventSynchronize", handle,
+                   [&](Machine &machine, Lock &lock, EventState &event) {
+                     return event.capture ? refuseCaptured(machine, event, "cuEventSynchronize")
+                                          : machine.synchronise(lock, event.record);
+                   });
 }
 
 /// The time that the emulation took: a number to print, but no GPU's.
 Result eventElapsedTime(float *milliseconds, EventHandle startHandle, EventHandle endHandle) {
-  return withEvent("cuEventElapsedTime", startHandle, [&](Machine &machine, Lock &,
-                                                          EventState &start) {
-    std::shared_ptr<EventState> end = machine.events.find(endHandle);
-    if (!end || !start.timing || !end->timing || !start.record || !end->record)
-      return machine.refuse(Result::invalidHandle,
-                            "cuEventElapsedTime: an event without timing, or never recorded");
-    if (!start.record->done || !end->record->done)
-      return Result::notReady;
-    std::chrono::duration<float, std::milli> time = end->record->finished - start.record->finished;
-    *milliseconds = time.count();
-    return Result::success;
-  });
+  return withEvent(
+      "cuEventElapsedTime", startHandle, [&](Machine &machine, Lock &, EventState &start) {
+        std::shared_ptr<EventState> end = machine.events.find(endHandle);
+        if (!end || !start.timing || !end->timing || !start.record || !end->record)
+          return machine.refuse(Result::invalidHandle,
+                                "cuEventElapsedTime: an event without timing, or never recorded");
+        if (!start.record->done || !end->record->done)
+          return Result::notReady;
+        std::chrono::duration<float, std::milli> time =
+            end->record->finished - start.record->finished;
+        *milliseconds = time.count();
+        return Result::success;
+      });
 }
 
 } // namespace

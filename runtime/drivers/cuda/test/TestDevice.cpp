@@ -46,6 +46,8 @@ TestDevices::TestDevices(std::unique_ptr<State> state) : state(std::move(state))
   fillStreamCalls(api.driver);
   fillGraphCalls(api.driver);
   fillModuleCalls(api.driver);
+  fillBlasCalls(api.blas);
+  fillNcclCalls(api.nccl);
 }
 
 StatusOr<std::unique_ptr<TestDevices>> TestDevices::create(const TestDeviceOptions &options) {

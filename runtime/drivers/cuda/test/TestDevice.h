@@ -39,21 +39,21 @@ struct TestDeviceOptions {
 };
 
 enum class HazardKind {
-  race,            ///< accesses that no stream order, event or synchronisation orders
-  uninitialised,   ///< read of memory that nobody has written
-  useAfterFree,    ///< also of handles
-  freeWhilePending,///< memory or code given back before the host knows its work done
-  outOfBounds,     ///< beyond an allocation, or no memory of the device
+  race,             ///< accesses that no stream order, event or synchronisation orders
+  uninitialised,    ///< read of memory that nobody has written
+  useAfterFree,     ///< also of handles
+  freeWhilePending, ///< memory or code given back before the host knows its work done
+  outOfBounds,      ///< beyond an allocation, or no memory of the device
   misaligned,
-  pageableHost,    ///< an asynchronous copy with memory that is not from memHostAlloc
-  hostAccess,      ///< the host reads a copy's target or writes its source before it is done
-  kernel,          ///< found in a kernel by the emulator
-  captureRule,     ///< a call that a stream capture does not allow
-  refusedCall,     ///< other calls that the library refuses: limits, wrong arguments
+  pageableHost,       ///< an asynchronous copy with memory that is not from memHostAlloc
+  hostAccess,         ///< the host reads a copy's target or writes its source before it is done
+  kernel,             ///< found in a kernel by the emulator
+  captureRule,        ///< a call that a stream capture does not allow
+  refusedCall,        ///< other calls that the library refuses: limits, wrong arguments
   collectiveMismatch, ///< ranks call different collectives
-  missingRank,     ///< some rank never enters
-  guardOverwritten,///< memory beside an allocation was written
-  leak,            ///< an object that was not given back
+  missingRank,        ///< some rank never enters
+  guardOverwritten,   ///< memory beside an allocation was written
+  leak,               ///< an object that was not given back
 };
 
 /// "race", "free while work is pending", …

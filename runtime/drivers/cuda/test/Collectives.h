@@ -1,0 +1,74 @@
+//===- Collectives.h - emulated communicators -------------------*- C++ -*-===//
+//
+// The ranks of a communicator live in one process. The nth call of a rank belongs to the nth
+// call of every other, and the nth send from a to b to b's nth receive from a, whenever they
+// run: so what does not match is found when it is submitted. Calls run together, once the
+// operations of all ranks have come to the head of their streams, and combine in the order of
+// ranks, so that the bits do not depend on the schedule. The calls of a group are one operation.
+//
+//===----------------------------------------------------------------------===//
+#ifndef MINIGPTC_RUNTIME_DRIVERS_CUDA_TEST_COLLECTIVES_H
+#define MINIGPTC_RUNTIME_DRIVERS_CUDA_TEST_COLLECTIVES_H
+
+#include "runtime/drivers/cuda/test/Machine.h"
+
+#include <tuple>
+
+namespace minigptc::runtime::cuda::test {
+
+enum class CallKind { allReduce, allGather, reduceScatter, send, recv };
+
+struct CollectiveCall {
+  CallKind kind = CallKind::allReduce;
+  NcclType type = NcclType::f32;
+  NcclReduce combine = NcclReduce::sum;
+  uint64_t count = 0; ///< elements: of an all-reduce or message; else of one rank's part
+  int peer = -1;      ///< of a message
+  DevicePtr input = 0, output = 0;
+
+  bool isMessage() const { return kind == CallKind::send || kind == CallKind::recv; }
+  uint64_t inputBytes(int ranks) const; ///< 0 of a receive
+  uint64_t outputBytes(int ranks) const;
+  /// "all_reduce sum f32[1024]", "send f32[8] to rank 1".
+  std::string describe() const;
+};
+
+/// Which of the library's types have how many bytes; 0: none.
+uint64_t bytesOf(NcclType type);
+
+struct Clique;
+
+/// One rank of a communicator.
+struct CommState {
+  std::shared_ptr<Clique> clique;
+  int rank = 0, device = 0;
+  uint64_t collectives = 0; ///< calls so far
+  std::string lastCall = "none";
+  std::shared_ptr<Operation> lastOperation;
+};
+
+/// A communicator.
+struct Clique {
+  struct Entry {
+    std::shared_ptr<Operation> operation;
+    const CollectiveCall *call = nullptr;
+  };
+  int number = 0;
+  std::vector<std::weak_ptr<CommState>> members; ///< by rank
+  std::vector<int> devices;                      ///< by rank; -1: not there
+  int joined = 0;
+  bool failed = false; ///< calls do nothing any more
+  std::map<uint64_t, std::vector<Entry>> collectives;
+  std::map<std::tuple<int, int, uint64_t>, Entry> sends, receives; ///< from, to, which
+  std::map<std::pair<int, int>, uint64_t> sent, received;
+
+  int size() const { return int(devices.size()); }
+};
+
+/// Work of these calls of one rank: one call, or those of a group.
+Work collectiveWork(Machine &machine, const std::shared_ptr<CommState> &comm,
+                    std::vector<CollectiveCall> calls);
+
+} // namespace minigptc::runtime::cuda::test
+
+#endif // MINIGPTC_RUNTIME_DRIVERS_CUDA_TEST_COLLECTIVES_H
