@@ -1,5 +1,7 @@
 #include "runtime/drivers/Builtin.h"
 
+#include "runtime/drivers/cuda/CudaDriver.h"
+
 #ifdef MINIGPTC_HOST_DRIVER
 #include "runtime/drivers/host/HostDriver.h"
 #endif
@@ -11,6 +13,7 @@ void registerBuiltinDrivers() {
 #ifdef MINIGPTC_HOST_DRIVER
     registerDriver(createHostDriver());
 #endif
+    registerDriver(createCudaDriver());
     return true;
   }();
   (void)once;

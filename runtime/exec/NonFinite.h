@@ -18,6 +18,7 @@ public:
 
   void inspectInputs(const Entry &entry, std::span<const Array> inputs);
   Status after(const BoundInstruction &bound) override;
+  bool readsOutputs() const override { return true; }
   NonFiniteReport report() const;
   /// Whether this device met a worse value than the other, or one as bad before it.
   bool isBefore(const NonFiniteFinder &other) const;

@@ -116,6 +116,10 @@ Status Session::Impl::openDevices(const SessionOptions &options) {
     return Status(StatusCode::failedPrecondition,
                   "the program is for " + std::to_string(count) + " devices; one process has " +
                       std::to_string(kMaxDriverThreads) + " at most");
+  if (program.target == fb::TargetKind::cuda && count > 1)
+    return Status(StatusCode::failedPrecondition, "the program is for " + std::to_string(count) +
+                                                      " GPUs; this runtime uses one at a time")
+        .withHelp("compile it for one GPU, or with --target cpu");
   checksReplicas = options.checkReplicas;
   int threadsPerDevice = threadsOf(options, count);
   if (count > 1 || !program.groups.empty()) {

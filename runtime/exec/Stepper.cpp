@@ -2,9 +2,9 @@
 
 #include "runtime/base/Cancellation.h"
 #include "runtime/base/Log.h"
-#include "runtime/base/Scalar.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 #include <new>
 
@@ -14,11 +14,6 @@ static Status interrupted() { return Status(StatusCode::cancelled, "interrupted"
 
 StatusOr<Stepper> Stepper::create(const Program &program, Device &device,
                                   Communicator *communicator) {
-  // Constants and scalars are read and written in place.
-  if (!device.info().sharesHostMemory)
-    return Status(StatusCode::failedPrecondition,
-                  "programs run on devices that share the host's memory, unlike " +
-                      device.info().driver);
   if (!communicator && !(program.collectives.empty() && program.groups.empty()))
     return Status(StatusCode::internal, "a program with collectives and no other devices");
   Stepper stepper(program, device, communicator);
@@ -41,6 +36,16 @@ StatusOr<Stepper> Stepper::create(const Program &program, Device &device,
   if (!queue)
     return queue.status();
   stepper.queue_ = std::move(*queue);
+  std::vector<GemmProblem> products;
+  for (const GemmInfo &gemm : program.gemms)
+    products.push_back(gemm.problem);
+  MINIGPTC_RETURN_IF_ERROR(stepper.queue_->prepare(products));
+  if (!device.info().sharesHostMemory) {
+    StatusOr<std::unique_ptr<DeviceState>> state = DeviceState::create(program, device);
+    if (!state)
+      return state.status();
+    stepper.state_ = std::move(*state);
+  }
   return stepper;
 }
 
@@ -48,7 +53,7 @@ Status Stepper::run(const Entry &entry, std::span<void *const> arguments,
                     const StepOptions &options) {
   running_ = nullptr;
   try {
-    return runEntry(entry, arguments, options);
+    return state_ ? runOnDevice(entry, arguments, options) : runEntry(entry, arguments, options);
   } catch (const std::bad_alloc &) {
     return outOfMemory();
   } catch (const std::exception &e) {
@@ -80,7 +85,7 @@ std::string Stepper::placeOfRun() const {
 
 Status Stepper::runEntry(const Entry &entry, std::span<void *const> arguments,
                          const StepOptions &options) {
-  MINIGPTC_RETURN_IF_ERROR(provideArena(program_->blocks[entry.block].frameSize));
+  MINIGPTC_RETURN_IF_ERROR(provideArena(entry));
   ThreadLog *log = options.observer ? options.observer->threadLog() : nullptr;
   if (log)
     queue_->recordThreads(log);
@@ -92,11 +97,81 @@ Status Stepper::runEntry(const Entry &entry, std::span<void *const> arguments,
   return queue_->synchronize();
 }
 
-Status Stepper::provideArena(uint64_t bytes) {
+Status Stepper::runOnDevice(const Entry &entry, std::span<void *const> arguments,
+                            const StepOptions &options) {
+  StatusOr<EntryMemory *> found = state_->memoryOf(entry);
+  if (!found)
+    return found.status();
+  EntryMemory &memory = **found;
+  MINIGPTC_RETURN_IF_ERROR(provideArena(entry));
+  MINIGPTC_RETURN_IF_ERROR(state_->upload(memory, entry, arguments));
+  const char *synchronous = std::getenv("MINIGPTC_SYNCHRONOUS");
+  waits_ = memory.runs == 0 || options.observer || (synchronous && *synchronous == '1');
+  bool records = !waits_ && memory.recordable && device_->info().records;
+  if (records && !memory.recording)
+    MINIGPTC_RETURN_IF_ERROR(recordEntry(entry, memory));
+  Status status;
+  if (records && memory.recording) {
+    memory.scalars->evaluate(arguments);
+    running_ = nullptr;
+    status = queue_->replay(*memory.recording);
+  } else {
+    status = runBlock(program_->blocks[entry.block], memory.addresses, arena_->data(), scratch_,
+                      options);
+  }
+  if (status && !waits_)
+    if (Status done = queue_->synchronize(); !done)
+      status = Status(done.code(), done.message() + " in " + quote(entry.name))
+                   .withHelp("MINIGPTC_SYNCHRONOUS=1 in the environment tells the instruction");
+  MINIGPTC_RETURN_IF_ERROR(status);
+  ++memory.runs;
+  return state_->download(memory, entry, arguments);
+}
+
+Status Stepper::recordEntry(const Entry &entry, EntryMemory &memory) {
+  std::vector<RecordedScalars::Input> inputs;
+  for (size_t i = 0; i < entry.inputs.size(); ++i)
+    inputs.push_back({static_cast<const std::byte *>(memory.addresses[i]),
+                      uint64_t(entry.inputs[i].type.numBytes())});
+  memory.scalars = std::make_unique<RecordedScalars>(*device_, std::move(inputs));
+  recording_ = memory.scalars.get();
+  cannotRecord_ = false;
+  Status status = queue_->beginRecording();
+  if (status) {
+    status =
+        runBlock(program_->blocks[entry.block], memory.addresses, arena_->data(), scratch_, {});
+    StatusOr<std::unique_ptr<Recording>> recording = queue_->endRecording();
+    if (status && !recording)
+      status = recording.status();
+    else if (status)
+      memory.recording = std::move(*recording);
+  }
+  recording_ = nullptr;
+  memory.recordable = !cannotRecord_;
+  if (status && memory.recordable)
+    return {};
+  memory.forgetRecording();
+  return cannotRecord_ ? Status() : failureOf(std::move(status));
+}
+
+Status Stepper::failureOf(Status status) const {
+  if (status || !running_)
+    return status;
+  return Status(status.code(), status.message() + placeOfRun()).withHelp(status.help());
+}
+
+/// The plan tells what is large before anything runs.
+Status Stepper::provideArena(const Entry &entry) {
+  uint64_t bytes = program_->blocks[entry.block].frameSize;
   if (arena_ && arena_->size() >= bytes)
     return {};
   arena_.reset(); // Before the larger one is there.
+  if (state_)
+    state_->forgetRecordings();
   StatusOr<std::unique_ptr<Buffer>> arena = device_->allocate(bytes);
+  if (!arena && state_)
+    return Status(arena.status().code(), arena.status().message() + describePeak(*program_, entry))
+        .withHelp(arena.status().help());
   if (!arena)
     return arena.status();
   arena_ = std::move(*arena);
@@ -111,7 +186,8 @@ void Stepper::bind(const Block &block, std::span<void *const> arguments, std::by
     if (buffer.kind == fb::BufferKind::argument)
       base = static_cast<std::byte *>(arguments[buffer.index]);
     else if (buffer.kind == fb::BufferKind::constant) // never written: see Program.h
-      base = const_cast<std::byte *>(program_->constants[buffer.index].data());
+      base = state_ ? state_->constant(buffer.index)
+                    : const_cast<std::byte *>(program_->constants[buffer.index].data());
     operands[i] = base + buffer.offset;
   }
 }
@@ -144,13 +220,30 @@ Status Stepper::runBlock(const Block &block, std::span<void *const> arguments, s
     MINIGPTC_RETURN_IF_ERROR(prepareToWrite(bound, options));
     if (options.observer)
       MINIGPTC_RETURN_IF_ERROR(options.observer->before(bound));
-    MINIGPTC_RETURN_IF_ERROR(runInstruction(bound));
-    if (options.observer) {
-      MINIGPTC_RETURN_IF_ERROR(queue_->synchronize());
-      MINIGPTC_RETURN_IF_ERROR(options.observer->after(bound));
-    }
+    Status status = runInstruction(bound);
+    if (status && (waits_ || options.observer))
+      status = queue_->synchronize();
+    if (!status)
+      return state_ && waits_ ? failureOf(std::move(status)) : status;
+    if (recording_ && cannotRecord_)
+      return {};
+    if (options.observer)
+      MINIGPTC_RETURN_IF_ERROR(observe(bound, *options.observer));
   }
   return {};
+}
+
+Status Stepper::observe(const BoundInstruction &bound, StepObserver &observer) {
+  if (!state_ || !observer.readsOutputs())
+    return observer.after(bound);
+  std::vector<std::vector<std::byte>> copies;
+  std::vector<void *> operands(bound.operands.begin(), bound.operands.end());
+  for (size_t i = bound.instruction.numInputs; i < operands.size(); ++i) {
+    copies.emplace_back(bound.block.operands[bound.instruction.firstOperand + i].size);
+    MINIGPTC_RETURN_IF_ERROR(device_->download(copies.back(), operands[i]));
+    operands[i] = copies.back().data();
+  }
+  return observer.after({bound.block, bound.instruction, operands});
 }
 
 Status Stepper::runLoop(const Loop &loop, std::span<void *const> operands, std::byte *frame,
@@ -198,6 +291,12 @@ std::span<void *const> Stepper::tablesOf(const BoundInstruction &bound, const Ke
 
 Status Stepper::runInstruction(const BoundInstruction &bound) {
   const Instruction &instruction = bound.instruction;
+  bool isOfHost =
+      instruction.opcode == fb::Opcode::scalars || instruction.opcode == fb::Opcode::device_index;
+  for (size_t i = 0; recording_ && !isOfHost && i < instruction.numOutputs; ++i)
+    recording_->wrote(
+        bound.outputs()[i],
+        bound.block.operands[instruction.firstOperand + instruction.numInputs + i].size);
   switch (instruction.opcode) {
   case fb::Opcode::launch: {
     const KernelInfo &kernel = program_->kernels[instruction.target];
@@ -210,10 +309,7 @@ Status Stepper::runInstruction(const BoundInstruction &bound) {
   case fb::Opcode::copy:
     return queue_->copy(bound.operands[1], bound.operands[0],
                         bound.block.operands[instruction.firstOperand].size);
-  case fb::Opcode::scalars:
-    MINIGPTC_RETURN_IF_ERROR(queue_->synchronize()); // the host reads what the queue wrote
-    evaluateScalars(bound);
-    return {};
+  case fb::Opcode::scalars: return runScalars(bound);
   case fb::Opcode::collective: return runCollective(bound);
   case fb::Opcode::device_index: return writeDeviceIndex(bound);
   case fb::Opcode::call:
@@ -229,22 +325,52 @@ Status Stepper::runCollective(const BoundInstruction &bound) {
                             bound.outputs(), {&instruction, instruction.location});
 }
 
-Status Stepper::writeDeviceIndex(const BoundInstruction &bound) const {
-  MINIGPTC_RETURN_IF_ERROR(queue_->synchronize());
+Status Stepper::writeDeviceIndex(const BoundInstruction &bound) {
   int64_t rank = program_->groups[bound.instruction.target].rankOf(communicator_->device());
-  std::memcpy(bound.outputs()[0], &rank, sizeof rank);
+  void *target = bound.outputs()[0];
+  if (recording_)
+    return recording_->recordConstant(rank, target, *queue_);
+  MINIGPTC_RETURN_IF_ERROR(queue_->synchronize());
+  if (state_)
+    return device_->upload(target, std::as_bytes(std::span(&rank, 1)));
+  std::memcpy(target, &rank, sizeof rank);
   return {};
 }
 
-void Stepper::evaluateScalars(const BoundInstruction &bound) const {
+Status Stepper::runScalars(const BoundInstruction &bound) {
   const HostProgram &program = program_->hostPrograms[bound.instruction.target];
-  std::vector<double> inputs, results(program.results.size());
-  for (size_t i = 0; i < program.inputTypes.size(); ++i)
-    inputs.push_back(
-        loadScalar(program.inputTypes[i], static_cast<const std::byte *>(bound.inputs()[i])));
-  program.evaluate(inputs, results);
-  for (size_t i = 0; i < results.size(); ++i)
-    storeScalar(program.resultTypes[i], results[i], static_cast<std::byte *>(bound.outputs()[i]));
+  if (recording_) {
+    StatusOr<bool> known = recording_->record(program, bound.inputs(), bound.outputs(), *queue_);
+    if (!known)
+      return known.status();
+    cannotRecord_ |= !*known;
+    return {};
+  }
+  MINIGPTC_RETURN_IF_ERROR(queue_->synchronize()); // the host reads what the queue wrote
+  std::vector<const std::byte *> sources;
+  std::vector<std::byte *> results;
+  constexpr size_t room = 8; // of any scalar
+  std::vector<std::byte> copies(state_ ? room * bound.operands.size() : 0);
+  for (size_t i = 0; i < bound.operands.size(); ++i) {
+    bool isInput = i < bound.inputs().size();
+    auto *place = static_cast<std::byte *>(bound.operands[i]);
+    if (state_) {
+      std::byte *copy = copies.data() + room * i;
+      if (isInput)
+        MINIGPTC_RETURN_IF_ERROR(
+            device_->download({copy, size_t(sizeOf(program.inputTypes[i]))}, place));
+      place = copy;
+    }
+    if (isInput)
+      sources.push_back(place);
+    else
+      results.push_back(place);
+  }
+  evaluateScalars(program, sources, results);
+  for (size_t i = 0; state_ && i < results.size(); ++i)
+    MINIGPTC_RETURN_IF_ERROR(
+        device_->upload(bound.outputs()[i], {results[i], size_t(sizeOf(program.resultTypes[i]))}));
+  return {};
 }
 
 } // namespace minigptc::runtime

@@ -7,10 +7,15 @@
 // as large as the largest entry's that has run), space for operand pointers. Nothing is
 // allocated while blocks run.
 //
+// On a device with memory of its own the first run of an entry waits for each instruction,
+// so that a failure names it; the second one is recorded if that can be, and those after it
+// are replays. MINIGPTC_SYNCHRONOUS=1 in the environment makes all runs like the first.
+//
 //===----------------------------------------------------------------------===//
 #ifndef MINIGPTC_RUNTIME_EXEC_STEPPER_H
 #define MINIGPTC_RUNTIME_EXEC_STEPPER_H
 
+#include "runtime/exec/DeviceState.h"
 #include "runtime/exec/Program.h"
 #include "runtime/exec/UndoLog.h"
 #include "runtime/hal/Communicator.h"
@@ -38,6 +43,8 @@ public:
   virtual void enter(const Instruction &) {}
   virtual void leave(const Instruction &) {}
   virtual Status before(const BoundInstruction &) { return {}; }
+  /// Wants the outputs' values: after `before`, operands are copies in the host's memory.
+  virtual bool readsOutputs() const { return false; }
   /// The instruction's work is done.
   virtual Status after(const BoundInstruction &) { return {}; }
 };
@@ -56,7 +63,7 @@ public:
   static StatusOr<Stepper> create(const Program &program, Device &device,
                                   Communicator *communicator);
 
-  /// `arguments` are device pointers, the entry's inputs, then outputs. After `cancelled`
+  /// `arguments` are in the host's memory, the entry's inputs, then outputs. After `cancelled`
   /// the caller undoes what was written, once all devices have ended. Throws nothing: memory
   /// that is short is a failure that names the instruction.
   Status run(const Entry &entry, std::span<void *const> arguments, const StepOptions &options);
@@ -66,10 +73,17 @@ private:
       : program_(&program), device_(&device), communicator_(communicator) {}
 
   Status runEntry(const Entry &entry, std::span<void *const> arguments, const StepOptions &options);
+  Status runOnDevice(const Entry &entry, std::span<void *const> arguments,
+                     const StepOptions &options);
+  /// Leaves no recording if there can be none.
+  Status recordEntry(const Entry &entry, EntryMemory &memory);
+  Status observe(const BoundInstruction &bound, StepObserver &observer);
+  /// The failure of an instruction that has been waited for.
+  Status failureOf(Status status) const;
   /// " in launch of 'add' at models/lm.cpp:42": where a run that has thrown was.
   std::string placeOfRun() const;
   Status outOfMemory() const;
-  Status provideArena(uint64_t bytes);
+  Status provideArena(const Entry &entry);
 
   Status runBlock(const Block &block, std::span<void *const> arguments, std::byte *frame,
                   std::span<void *> scratch, const StepOptions &options);
@@ -84,9 +98,9 @@ private:
   std::span<void *const> tablesOf(const BoundInstruction &bound, const KernelInfo &kernel);
   void bind(const Block &block, std::span<void *const> arguments, std::byte *frame,
             std::span<void *> operands) const;
-  void evaluateScalars(const BoundInstruction &bound) const;
+  Status runScalars(const BoundInstruction &bound);
   Status runCollective(const BoundInstruction &bound);
-  Status writeDeviceIndex(const BoundInstruction &bound) const;
+  Status writeDeviceIndex(const BoundInstruction &bound);
 
   const Program *program_;
   Device *device_;
@@ -94,6 +108,10 @@ private:
   std::unique_ptr<Executable> code_; ///< null if there are no kernels
   std::unique_ptr<Queue> queue_;
   std::unique_ptr<Buffer> arena_;
+  std::unique_ptr<DeviceState> state_;   ///< null: the device shares the host's memory
+  RecordedScalars *recording_ = nullptr; ///< while an entry is recorded
+  bool cannotRecord_ = false;            ///< the entry that is being recorded
+  bool waits_ = false;                   ///< for each instruction
   std::vector<void *> scratch_, tables_;
   const Instruction *running_ = nullptr; ///< the instruction that was begun last
 };

@@ -2,9 +2,13 @@
 #include "tools/minigptc/Commands.h"
 
 #include "runtime/base/MemoryLimits.h"
+#include "runtime/drivers/Builtin.h"
+#include "runtime/hal/Driver.h"
 
 #include <fstream>
 #include <thread>
+
+namespace runtime = minigptc::runtime;
 
 /// The processor's name as the kernel gives it, or a general word.
 static std::string processorName() {
@@ -27,6 +31,20 @@ static const char *vectorWidth() {
 #endif
 }
 
+/// "cuda:0  NVIDIA H200", or why there is none.
+static void printDevices(const runtime::Driver &driver) {
+  std::string name(driver.name());
+  runtime::StatusOr<int> count = driver.countDevices();
+  if (!count)
+    printf("%s  none: %s\n", name.c_str(), count.status().message().c_str());
+  for (int i = 0; count && i < *count; ++i) {
+    auto device = driver.open(i, {});
+    printf("%s:%d  %s\n", name.c_str(), i,
+           device ? (*device)->info().name.c_str()
+                  : ("cannot be used: " + device.status().message()).c_str());
+  }
+}
+
 void minigptc::addDevicesCommand(CLI::App &app, int &exitStatus) {
   CLI::App *command = app.add_subcommand("devices", "Lists the devices a program can run on");
   command->footer("Example:\n  minigptc devices");
@@ -34,6 +52,11 @@ void minigptc::addDevicesCommand(CLI::App &app, int &exitStatus) {
     printf("cpu:0  %s, %u threads, %s, %s memory  (default)\n", processorName().c_str(),
            std::thread::hardware_concurrency(), vectorWidth(),
            runtime::readableBytes(runtime::memoryLimits().total).c_str());
+    printf("cpu:N  --devices N: simulated, each a share of the threads\n");
+    runtime::registerBuiltinDrivers();
+    for (const runtime::Driver *driver : runtime::drivers())
+      if (driver->name() != "host")
+        printDevices(*driver);
     exitStatus = 0;
   });
 }

@@ -31,6 +31,8 @@ void onEachDevice(const std::function<void(Device &)> &test) {
     }
 }
 
+/// Whether the device runs kernels.c; a GPU's kernels have tests of their own.
+bool runsTestCode(const Device &device) { return device.info().sharesHostMemory; }
 /// Kernels of kernels.c, for devices that run a CPU's code.
 DeviceCode testCode(std::vector<KernelFacts> kernels) {
   static const std::vector<std::byte> elf = test::testKernels();
@@ -79,6 +81,8 @@ TEST_CASE("cts: buffers are aligned and hold what was put in") {
 
 TEST_CASE("cts: kernels run over all items, in order") {
   onEachDevice([](Device &device) {
+    if (!runsTestCode(device))
+      return;
     auto queue = require(device.createQueue());
     constexpr int64_t count = 10007;
     auto a = upload(device, numbers(count)), two = upload(device, {2}),
@@ -106,6 +110,8 @@ TEST_CASE("cts: kernels run over all items, in order") {
 
 TEST_CASE("cts: a launch over groups of buffers") {
   onEachDevice([](Device &device) {
+    if (!runsTestCode(device))
+      return;
     auto queue = require(device.createQueue());
     constexpr int64_t count = 1003, groups = 5;
     auto a = upload(device, numbers(count));
@@ -137,6 +143,8 @@ TEST_CASE("cts: a launch over groups of buffers") {
 
 TEST_CASE("cts: every thread lends a kernel scratch memory of its own") {
   onEachDevice([](Device &device) {
+    if (!runsTestCode(device))
+      return;
     auto queue = require(device.createQueue());
     constexpr int64_t count = 100000;
     auto code = require(device.load(testCode({{"through", count, 256, /*scratch=*/1024}})));
@@ -230,6 +238,8 @@ TEST_CASE("cts: events mark points, also for another queue") {
 
 TEST_CASE("cts: code of no form is refused") {
   onEachDevice([](Device &device) {
+    if (!runsTestCode(device))
+      return;
     std::vector<std::byte> code = test::testKernels();
     CHECK(device.load(testCode({{"none"}})).status().code() == StatusCode::dataLoss);
     for (size_t size : {0, 10, 63, 64, 200, 1000})
@@ -245,7 +255,8 @@ TEST_CASE("cts: devices that do not exist") {
   for (const Driver *driver : drivers()) {
     CHECK_FALSE(driver->open(1000, {}).ok());
     CHECK_FALSE(driver->open(-1, {}).ok());
-    CHECK(openDevice(driver->name(), -1).status().code() == StatusCode::notFound);
+    if (driver->countDevices())
+      CHECK(openDevice(driver->name(), -1).status().code() == StatusCode::notFound);
   }
   CHECK(openDevice("abacus", 0).status().code() == StatusCode::notFound);
 }

@@ -1,0 +1,79 @@
+//===- RecordedScalars.h - the host's part of a recorded step ---*- C++ -*-===//
+//
+// The host evaluates scalar programs (a learning rate, say). Where a step is recorded, it does
+// so before each replay, and the recording copies the results from the host's memory. That
+// works where a program reads only what the step gets as input, or what such programs
+// compute; a step that computes on the device what the host must know is not recorded.
+//
+//   RecordedScalars scalars(program, device, inputs);     // where the entry's inputs lie
+//   queue.beginRecording();
+//   StatusOr<bool> can = scalars.record(hostProgram, sources, targets, queue);
+//   scalars.wrote(address, bytes);                        // by any other instruction
+//   ...
+//   scalars.evaluate(hostInputs);                         // before each replay
+//
+//===----------------------------------------------------------------------===//
+#ifndef MINIGPTC_RUNTIME_EXEC_RECORDEDSCALARS_H
+#define MINIGPTC_RUNTIME_EXEC_RECORDEDSCALARS_H
+
+#include "runtime/exec/HostProgram.h"
+#include "runtime/hal/Device.h"
+
+#include <optional>
+
+namespace minigptc::runtime {
+
+class RecordedScalars {
+public:
+  /// An entry's input in the device's memory.
+  struct Input {
+    const std::byte *address;
+    uint64_t bytes;
+  };
+  RecordedScalars(Device &device, std::vector<Input> inputs)
+      : device_(device), inputs_(std::move(inputs)) {}
+
+  /// Submits copies of the results. False, and nothing submitted: what the program reads is
+  /// not known before the step.
+  StatusOr<bool> record(const HostProgram &program, std::span<void *const> sources,
+                        std::span<void *const> targets, Queue &queue);
+  /// Submits the copy of a number that is always the same.
+  Status recordConstant(int64_t value, void *target, Queue &queue);
+  void wrote(const void *address, uint64_t bytes);
+
+  /// `inputs`: the entry's, in the host's memory.
+  void evaluate(std::span<void *const> inputs) const;
+
+private:
+  /// Where a value lies on the host: at `place`, or in an entry's input.
+  struct Source {
+    const std::byte *place = nullptr;
+    size_t input = 0;
+    uint64_t offset = 0;
+  };
+  struct Evaluation {
+    const HostProgram *program;
+    std::vector<Source> sources;
+    std::vector<std::byte *> results;
+  };
+  struct Write {
+    const std::byte *begin, *end;
+    const std::byte *place; ///< null: only the device knows
+  };
+  std::optional<Source> find(const void *address, uint64_t bytes) const;
+  StatusOr<std::byte *> allocate(uint64_t bytes);
+
+  Device &device_;
+  std::vector<Input> inputs_;
+  std::vector<Write> writes_; ///< the latest last
+  std::vector<Evaluation> evaluations_;
+  std::vector<std::unique_ptr<Buffer>> memory_;
+};
+
+/// From operands to results, in the host's memory.
+void evaluateScalars(const HostProgram &program, std::span<const std::byte *const> sources,
+                     std::span<std::byte *const> results);
+
+} // namespace minigptc::runtime
+
+#endif // MINIGPTC_RUNTIME_EXEC_RECORDEDSCALARS_H
