@@ -223,7 +223,8 @@ StatusOr<TrainingResult> TrainingLoop::run() {
   }
   if (done_ >= total())
     log_.remark("nothing to do: " + std::to_string(done_) + " of " + std::to_string(total()) +
-                " steps are done");
+                " steps are done" +
+                (done_ > 0 ? "; give --steps N above " + std::to_string(done_) + " to go on" : ""));
   else
     MINIGPTC_RETURN_IF_ERROR(dumpGradients());
   int64_t evalInterval = config_.training.evalInterval,

@@ -27,6 +27,7 @@ struct TrainingSession::Impl {
 
   Status prepare();
   Status loadResumed();
+  Status checkSteps() const;
   Status setState(TrainStep &step, const ProgramMetadata &metadata);
   StatusOr<TrainingResult> run(TrainingProgram &program);
 };
@@ -49,9 +50,21 @@ Status TrainingSession::Impl::loadResumed() {
   return Status::success();
 }
 
+/// A run does not go back: fewer steps than it has would only replace its configuration.
+Status TrainingSession::Impl::checkSteps() const {
+  if (!resumed || config.training.maxIters >= resumed->step)
+    return Status::success();
+  std::string made = std::to_string(resumed->step);
+  return Status(StatusCode::invalidArgument, "the run has " + made + " steps, more than the " +
+                                                 std::to_string(config.training.maxIters) +
+                                                 " that are asked for")
+      .withHelp("--steps counts those before the --resume: give --steps N above " + made);
+}
+
 Status TrainingSession::Impl::prepare() {
   if (options.resume)
     MINIGPTC_RETURN_IF_ERROR(loadResumed());
+  MINIGPTC_RETURN_IF_ERROR(checkSteps());
   // A run that goes on elsewhere needs an empty folder like a new one.
   bool inPlace = options.resume &&
                  (options.resumeFrom.empty() || sameFolder(options.resumeFrom, options.outDir));

@@ -176,7 +176,18 @@ TEST_CASE("training: an interrupt ends after the step, with a checkpoint") {
   std::string summary = readText(folder.file("a/summary.json"));
   REQUIRE(third().ok());
   CHECK(contains(third.log.text, "nothing to do"));
+  CHECK(contains(third.log.text, "give --steps N above 20"));
   CHECK(readText(folder.file("a/summary.json")) == summary);
+
+  Run fewer(folder.file("a"));
+  fewer.options.resume = true;
+  fewer.config.training.maxIters = 5;
+  std::string config = readText(folder.file("a/config.yaml"));
+  StatusOr<TrainingResult> refused = fewer();
+  REQUIRE_FALSE(refused.ok());
+  CHECK(contains(refused.status().message(), "the run has 20 steps, more than the 5"));
+  CHECK(contains(refused.status().help(), "give --steps N above 20"));
+  CHECK(readText(folder.file("a/config.yaml")) == config);
 }
 
 TEST_CASE("training: a damaged checkpoint is skipped on resume") {
