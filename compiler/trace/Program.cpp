@@ -125,8 +125,20 @@ private:
     }
     if (!any)
       throw TraceError("function '" + entry.name + "': there is no argument '" + name +
-                           "' to donate",
-                       entry.where, {"name the arguments: {\"" + name + "\", spec}"});
+                           "' to donate; " + argumentNames(),
+                       entry.where,
+                       {"arguments are named in the description of the entry, {\"" + name +
+                        "\", spec}; for jit by .arguments = {\"" + name + "\", …}, in order"});
+  }
+
+  /// "its arguments are 'x', 'y'".
+  std::string argumentNames() const {
+    std::string text;
+    std::set<std::string> seen;
+    for (const auto &[path, spec] : inputs)
+      if (std::string name = path.substr(0, path.find('.')); seen.insert(name).second)
+        text += (text.empty() ? "" : ", ") + ("'" + name + "'");
+    return text.empty() ? "it has no arguments" : "its arguments are " + text;
   }
 
   unsigned find(const std::string &path) {

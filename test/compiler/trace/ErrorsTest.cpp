@@ -199,6 +199,8 @@ TEST_CASE("programs") {
   CHECK_THROWS_WITH(trace({{"f", f, {{"x", spec}}, {.donate = {"x"}}}}),
                     Catch::Contains("no result has this path"));
   CHECK_THROWS_WITH(trace({{"f", f, {{"x", spec}}, {.donate = {"z"}}}}),
-                    Catch::Contains("no argument 'z' to donate"));
+                    Catch::Contains("no argument 'z' to donate; its arguments are 'x'"));
+  CHECK_THROWS_WITH(trace({{"f", f, {{"x", spec}}, {.donate = {"z"}}}}),
+                    Catch::Contains(".arguments = {\"z\""));
   CHECK_THROWS_WITH(optim::warmupCosine(1, 0, 10, 10), Catch::Contains("must be longer"));
 }
