@@ -26,3 +26,14 @@ string(REGEX REPLACE "[ \n]+" " " error "${error}")
 if(result EQUAL 0 OR NOT error MATCHES "without its component 'compiler'")
   message(FATAL_ERROR "no clear message about the missing component:\n${error}")
 endif()
+
+# A component that is misspelt is named, with those there are.
+file(WRITE ${WORK}/misspelt/CMakeLists.txt
+  "cmake_minimum_required(VERSION 3.20)\nproject(wrong LANGUAGES CXX)\nfind_package(minigptc REQUIRED COMPONENTS runtimes)\n")
+execute_process(COMMAND ${CMAKE_COMMAND} -S ${WORK}/misspelt -B ${WORK}/misspelt/build -DCMAKE_CXX_COMPILER=${CXX}
+                        -DCMAKE_PREFIX_PATH=${WORK}/prefix
+                RESULT_VARIABLE result OUTPUT_QUIET ERROR_VARIABLE error)
+string(REGEX REPLACE "[ \n]+" " " error "${error}")
+if(result EQUAL 0 OR NOT error MATCHES "no component 'runtimes'; it has runtime and compiler")
+  message(FATAL_ERROR "no clear message about the misspelt component:\n${error}")
+endif()
