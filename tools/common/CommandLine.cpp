@@ -98,7 +98,11 @@ static int parse(CLI::App &app, int argc, char **argv, int &exitStatus) {
                         suggestWord(misread(app), extras[0]));
     if (std::string flag = repeatedFlag(command); !flag.empty())
       return usageError(flag + " is given more than once", "which one is meant? Keep that");
-    return usageError(e.what(), "`" + commandLineOf(command) + " --help` shows the usage");
+    // "--mode: 1 required MODE missing"
+    std::string what = e.what();
+    if (size_t colon = what.find(": 1 required "); what.ends_with(" missing") && colon < what.size())
+      what = what.substr(0, colon) + " is given without a value";
+    return usageError(what, "`" + commandLineOf(command) + " --help` shows the usage");
   }
 }
 

@@ -140,6 +140,6 @@ void minigptc::printResult(const runtime::TrainingResult &result, const std::str
   else if (result.made == 0)
     std::printf("steps %lld, none of them now, run in %s\n", steps, outDir.c_str());
   else
-    std::printf("steps %lld, final loss %.6g, %.4g tokens/s, run in %s\n", steps, result.finalLoss,
+    std::printf("steps %lld, final loss %.6g, %.0f tokens/s, run in %s\n", steps, result.finalLoss,
                 result.tokensPerSecond, outDir.c_str());
 }

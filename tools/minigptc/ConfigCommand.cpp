@@ -18,6 +18,12 @@ static void addAction(CLI::App &parent, const char *name, const char *summary, b
   flags->addTo(*command);
   command->add_option("FILE", flags->configFile, "Configuration file (YAML), as --config");
   command->callback([=, &exitStatus] {
+    if (!print && !flags->chosen() && flags->settings.empty() && !flags->choosesDevices()) {
+      exitStatus = reportError(runtime::Status(runtime::StatusCode::invalidArgument,
+                                               "there is no configuration to check")
+                                   .withHelp("name a file: `minigptc config check run.yaml`"));
+      return;
+    }
     runtime::StatusOr<runtime::RunConfig> config = flags->resolve(/*quiet=*/false);
     if (!config) {
       exitStatus = reportError(config.status());

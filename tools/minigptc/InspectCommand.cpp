@@ -145,9 +145,11 @@ void printEntry(const runtime::Program &program, const runtime::Entry &entry) {
     inputBytes += uint64_t(input.type.numBytes());
   for (const auto &output : entry.outputs)
     outputBytes += uint64_t(output.type.numBytes());
-  printf("  %-12s %4zu inputs (%.2f MiB), %4zu outputs (%.2f MiB), %.2f MiB of temporaries\n",
-         text(entry.name).c_str(), entry.inputs.size(), double(inputBytes) / (1 << 20),
-         entry.outputs.size(), double(outputBytes) / (1 << 20),
+  printf("  %-12s %4zu %s (%.2f MiB), %4zu %s (%.2f MiB), %.2f MiB of temporaries\n",
+         text(entry.name).c_str(), entry.inputs.size(),
+         entry.inputs.size() == 1 ? "input" : "inputs", double(inputBytes) / (1 << 20),
+         entry.outputs.size(), entry.outputs.size() == 1 ? "output" : "outputs",
+         double(outputBytes) / (1 << 20),
          double(program.blocks[entry.block].frameSize) / (1 << 20));
 }
 

@@ -75,6 +75,14 @@ Status train(TrainFlags &flags) {
   MINIGPTC_RETURN_IF_ERROR(checkDevices(*config));
   MINIGPTC_RETURN_IF_ERROR(checkFits(*config));
 
+  const runtime::DataConfig &data = config->data;
+  if (flags.run.resumes() && flags.model.chosen() && !data.dummy && data.textPath.empty() &&
+      data.trainPath.empty())
+    return Status(StatusCode::invalidArgument,
+                  "no data to train on: --preset, --config and --model replace the whole "
+                  "configuration of the run that is resumed, its data included")
+        .withHelp("leave them out, and change single keys with --set; or name the data again");
+
   auto log = runtime::makeConsoleLog(stderr, flags.run.quiet);
   runtime::TrainingOptions options = flags.run.trainingOptions(*config);
   options.log = log.get();

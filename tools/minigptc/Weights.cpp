@@ -2,6 +2,7 @@
 #include "tools/minigptc/Weights.h"
 
 #include "runtime/train/Checkpoint.h"
+#include "runtime/train/OutputFolder.h"
 #include "runtime/train/Safetensors.h"
 #include "tools/common/CommandLine.h"
 
@@ -41,6 +42,9 @@ runtime::StatusOr<Source> findSource(const WeightFlags &flags, bool quiet) {
   if (flags.model.chosen() || !flags.model.settings.empty())
     return Status(StatusCode::invalidArgument, "--run brings its own configuration; --preset, "
                                                "--config, --model and --set go with --weights");
+  if (!runtime::OutputFolder(flags.run).holdsRun())
+    return Status(StatusCode::notFound, "there is no run in '" + flags.run + "'")
+        .withHelp("--run names the folder that `minigptc train` prints at its end, its --out");
   runtime::StatusOr<runtime::Checkpoint> checkpoint =
       runtime::loadNewestCheckpoint(flags.run + "/checkpoints", printRemark);
   if (!checkpoint)
