@@ -123,10 +123,13 @@ Value Scalars::linearise(ValueRange indices, ArrayRef<int64_t> shape) {
 
 SmallVector<Value> Scalars::delinearise(Value position, ArrayRef<int64_t> shape) {
   SmallVector<Value> indices(shape.size());
+  // The first dimension that has indices to choose from needs no remainder: the position is in
+  // range. A dimension of one element has index 0, however the element is reached: it is known
+  // by its indices (Scopes.h).
+  size_t first = llvm::find_if(shape, [](int64_t size) { return size != 1; }) - shape.begin();
   for (size_t i = shape.size(); i-- > 0;) {
-    // The first dimension needs no remainder: the position is in range.
-    indices[i] = i == 0 ? position : mod(position, shape[i]);
-    if (i > 0)
+    indices[i] = i == first ? position : mod(position, shape[i]);
+    if (i > first)
       position = div(position, shape[i]);
   }
   return indices;

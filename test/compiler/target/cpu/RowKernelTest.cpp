@@ -25,7 +25,7 @@ static std::string tensor(std::initializer_list<int64_t> shape, const std::strin
 /// Rows in two dimensions (so that their number is taken apart), at odd sizes.
 static void forEachSize(const std::function<void(int64_t, int64_t, int64_t)> &body) {
   for (int64_t columns : {1, 7, 15, 16, 17, 33, 64, 211, 0})
-    for (auto [outer, inner] : {std::pair(1, 1), {2, 3}, {5, 1}, {0, 2}})
+    for (auto [outer, inner] : {std::pair(1, 1), {2, 3}, {5, 1}, {1, 4}, {0, 2}})
       body(outer, inner, columns);
 }
 

@@ -60,8 +60,8 @@ TEST_CASE("one launch over groups of buffers gives the bits of single launches")
 /// Softmax, and the sums down the columns of chunks of rows.
 static std::string rows(int64_t chunks, int64_t perChunk, int64_t columns,
                         const std::string &element) {
-  std::string c = std::to_string(columns), r = std::to_string(chunks) + "x" +
-              std::to_string(perChunk);
+  std::string c = std::to_string(columns),
+              r = std::to_string(chunks) + "x" + std::to_string(perChunk);
   std::string full = "tensor<" + r + "x" + c + "xf32>", row = "tensor<" + r + "xf32>";
   std::string given = "tensor<" + r + "x" + c + "x" + element + ">";
   std::string column = "tensor<" + std::to_string(chunks) + "x" + c + "xf32>";
@@ -117,6 +117,16 @@ TEST_CASE("a result in the memory of the input that it is made of") {
     %y = graph.subtract %x, %b : tensor<9x300xf32>
     return %y : tensor<9x300xf32>
   })");
+  // The rows of one sequence, whose first dimension has one element: a row's sum is made once, by
+  // its warp, and not by every thread from memory that others write.
+  harness.check(R"(
+  func.func private @k(%x: tensor<1x9x40xf32>, %r: tensor<1x9x40xf32>) -> (tensor<1x9x40xf32>, tensor<1x9x40xf32>) attributes {exec.kernel} {
+    %h = graph.add %x, %r : tensor<1x9x40xf32>
+    %s = graph.reduce sum, %h, dims = [2] : (tensor<1x9x40xf32>) -> tensor<1x9xf32>
+    %b = graph.broadcast_in_dim %s, dims = [0, 1] : (tensor<1x9xf32>) -> tensor<1x9x40xf32>
+    %y = graph.subtract %h, %b : tensor<1x9x40xf32>
+    return %h, %y : tensor<1x9x40xf32>, tensor<1x9x40xf32>
+  })");
   harness.check(R"(
   func.func private @k(%x: tensor<1003xf32>, %y: tensor<1003xf32>) -> tensor<1003xf32> attributes {exec.kernel} {
     %z = graph.add %x, %y : tensor<1003xf32>
@@ -127,7 +137,8 @@ TEST_CASE("a result in the memory of the input that it is made of") {
     std::string t = "tensor<9x" + std::to_string(columns) + "xf32>";
     std::string u = "tensor<50x" + std::to_string(columns) + "xf32>";
     harness.check("func.func private @k(%t: " + t + ", %i: tensor<50x1xi32>, %u: " + u + ") -> " +
-                  t + " attributes {exec.kernel} {\n%0 = graph.scatter add, %t[%i], %u dims = [0] : (" +
+                  t +
+                  " attributes {exec.kernel} {\n%0 = graph.scatter add, %t[%i], %u dims = [0] : (" +
                   t + ", tensor<50x1xi32>, " + u + ") -> " + t + "\nreturn %0 : " + t + "\n}");
   }
 }
