@@ -1,6 +1,22 @@
 //===- LlvmPipeline.cpp ---------------------------------------------------===//
 #include "compiler/target/common/LlvmPipeline.h"
 #include "llvm/IR/LegacyPassManager.h"
+#include "llvm/MC/TargetRegistry.h"
+
+std::unique_ptr<llvm::TargetMachine>
+minigptc::target::createTargetMachine(const llvm::Triple &triple, llvm::StringRef processor,
+                                      std::optional<llvm::Reloc::Model> relocation,
+                                      std::optional<llvm::CodeModel::Model> codeModel,
+                                      llvm::CodeGenOptLevel level) {
+  std::string error;
+  const llvm::Target *target = llvm::TargetRegistry::lookupTarget(triple, error);
+  if (!target)
+    return nullptr;
+  llvm::TargetOptions options;
+  options.AllowFPOpFusion = llvm::FPOpFusion::Standard;
+  return std::unique_ptr<llvm::TargetMachine>(
+      target->createTargetMachine(triple, processor, "", options, relocation, codeModel, level));
+}
 
 void minigptc::target::optimise(llvm::Module &module, llvm::TargetMachine &machine,
                                 const llvm::PipelineTuningOptions &tuning,

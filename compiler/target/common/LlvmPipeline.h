@@ -11,10 +11,19 @@
 #include "llvm/Passes/PassBuilder.h"
 #include "llvm/Target/TargetMachine.h"
 
+#include <memory>
 #include <optional>
 #include <string>
 
 namespace minigptc::target {
+
+/// LLVM's code generator for a processor; null if this LLVM has none for the triple, whose target
+/// has been initialised. Products and sums are fused only where the code says so: else a value's
+/// bits would depend on what it was fused with, and a value computed again would differ.
+std::unique_ptr<llvm::TargetMachine>
+createTargetMachine(const llvm::Triple &triple, llvm::StringRef processor,
+                    std::optional<llvm::Reloc::Model> relocation,
+                    std::optional<llvm::CodeModel::Model> codeModel, llvm::CodeGenOptLevel level);
 
 /// LLVM's pipeline of the level. The module has the machine's triple and layout.
 void optimise(llvm::Module &module, llvm::TargetMachine &machine,

@@ -1,8 +1,9 @@
 #include "compiler/target/cpu/TargetMachine.h"
-#include "llvm/MC/TargetRegistry.h"
+#include "compiler/target/common/LlvmPipeline.h"
 #include "llvm/Support/TargetSelect.h"
 #include "llvm/TargetParser/Triple.h"
 
+using namespace minigptc;
 using namespace minigptc::cpu;
 
 std::unique_ptr<llvm::TargetMachine> minigptc::cpu::createTargetMachine(const Isa &isa) {
@@ -14,14 +15,6 @@ std::unique_ptr<llvm::TargetMachine> minigptc::cpu::createTargetMachine(const Is
     return true;
   }();
   (void)initialised;
-  std::string error;
-  llvm::Triple triple(Isa::triple);
-  const llvm::Target *target = llvm::TargetRegistry::lookupTarget(triple, error);
-  if (!target)
-    return nullptr;
-  llvm::TargetOptions options;
-  options.AllowFPOpFusion = llvm::FPOpFusion::Standard;
-  return std::unique_ptr<llvm::TargetMachine>(
-      target->createTargetMachine(triple, isa.cpu, "", options, llvm::Reloc::PIC_,
-                                  llvm::CodeModel::Small, llvm::CodeGenOptLevel::Default));
+  return target::createTargetMachine(llvm::Triple(Isa::triple), isa.cpu, llvm::Reloc::PIC_,
+                                     llvm::CodeModel::Small, llvm::CodeGenOptLevel::Default);
 }

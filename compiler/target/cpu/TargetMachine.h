@@ -9,9 +9,8 @@
 
 namespace minigptc::cpu {
 
-/// For position-independent code of the level; null if this LLVM has no x86-64. Products and
-/// sums are fused only where the code says so: else a value's bits would depend on what it was
-/// fused with.
+/// For position-independent code of the level; null if this LLVM has no x86-64. See
+/// target::createTargetMachine.
 std::unique_ptr<llvm::TargetMachine> createTargetMachine(const Isa &isa);
 
 } // namespace minigptc::cpu

@@ -7,7 +7,6 @@
 #include "compiler/target/cuda/Lowering.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Target/LLVMIR/Export.h"
-#include "llvm/MC/TargetRegistry.h"
 #include "llvm/Support/TargetSelect.h"
 #include "llvm/TargetParser/Triple.h"
 #include "llvm/Transforms/Utils/Cloning.h"
@@ -31,18 +30,8 @@ static std::unique_ptr<llvm::TargetMachine> makeMachine() {
     return true;
   }();
   (void)initialised;
-  std::string error;
-  llvm::Triple triple("nvptx64-nvidia-cuda");
-  const llvm::Target *target = llvm::TargetRegistry::lookupTarget(triple, error);
-  if (!target)
-    return nullptr;
-  llvm::TargetOptions options;
-  // Products and sums are fused only where a polynomial says so: else a value's bits would
-  // depend on what it was fused with, and a value computed again would differ.
-  options.AllowFPOpFusion = llvm::FPOpFusion::Standard;
-  return std::unique_ptr<llvm::TargetMachine>(
-      target->createTargetMachine(triple, Arch::kBaseline, "", options, std::nullopt, std::nullopt,
-                                  llvm::CodeGenOptLevel::Aggressive));
+  return target::createTargetMachine(llvm::Triple("nvptx64-nvidia-cuda"), Arch::kBaseline,
+                                     std::nullopt, std::nullopt, llvm::CodeGenOptLevel::Aggressive);
 }
 
 PtxCompiler::PtxCompiler()
