@@ -125,57 +125,50 @@ void NestEmitter::emitGroups(Value block) {
     elements.store(results[i], buffer(i), getElementType(output(i)), unit);
 }
 
-/// A tile's values in shared memory, columns as rows: threads beside each other have elements
-/// that lie beside each other.
-void NestEmitter::fillTile(Value value, Value tile, ValueRange indices, Value firstRow,
-                           Value firstColumn) {
+/// This thread's elements of a tile, at their indices and their places in shared memory, which
+/// holds columns as rows. Threads beside each other have elements of one column, or of one row.
+void NestEmitter::forEachInTile(ValueRange indices, bool alongColumns,
+                                llvm::function_ref<void(ValueRange, Value)> body) {
   Scalars s = scalars();
-  Value row = s.mod(place.thread, kTile), line = s.div(place.thread, kTile);
+  Value firstRow = s.mul(indices[nest.turned], kTile);
+  Value firstColumn = s.mul(indices[nest.inner], kTile);
+  Value beside = s.mod(place.thread, kTile), line = s.div(place.thread, kTile);
   for (int64_t step = 0; step < kTile; step += kBlock / kTile) {
     OpBuilder::InsertionGuard guard(builder);
+    Value row = beside, column = s.add(line, step);
+    if (!alongColumns)
+      std::swap(row, column);
     SmallVector<Value> at(indices);
-    Value column = s.add(line, step);
     at[nest.turned] = s.add(firstRow, row);
     at[nest.inner] = s.add(firstColumn, column);
     enterIf(s.both(isBelow(at[nest.turned], nest.shape[nest.turned]),
                    isBelow(at[nest.inner], nest.shape[nest.inner])));
-    Value element = elements.element(value, at);
-    elements.storeShared(element, tile, getElementType(value),
-                         s.add(s.mul(column, kTile + 1), row));
+    body(at, s.add(s.mul(column, kTile + 1), row));
   }
 }
 
+/// Operands lie with their columns' elements beside each other, outputs with their rows'.
 void NestEmitter::emitTiles(Value block) {
   Scalars s = scalars();
   SmallVector<int64_t> shape(nest.shape);
   for (int64_t dim : {nest.turned, nest.inner})
     shape[dim] = (shape[dim] + kTile - 1) / kTile;
   SmallVector<Value> indices = s.delinearise(block, shape);
-  Value firstRow = s.mul(indices[nest.turned], kTile);
-  Value firstColumn = s.mul(indices[nest.inner], kTile);
   SmallVector<Value> tiles;
   int64_t offset = 0;
   for (Value value : nest.turnedValues) {
-    tiles.push_back(LLVM::GEPOp::create(builder, s.loc, place.shared.getType(),
-                                        builder.getI8Type(), place.shared,
-                                        ArrayRef<LLVM::GEPArg>{int32_t(offset)}));
+    tiles.push_back(LLVM::GEPOp::create(builder, s.loc, place.shared.getType(), builder.getI8Type(),
+                                        place.shared, ArrayRef<LLVM::GEPArg>{int32_t(offset)}));
     offset += kTile * (kTile + 1) * getSharedBytes(value);
-    fillTile(value, tiles.back(), indices, firstRow, firstColumn);
+    forEachInTile(indices, /*alongColumns=*/true, [&](ValueRange at, Value shared) {
+      elements.storeShared(elements.element(value, at), tiles.back(), getElementType(value),
+                           shared);
+    });
   }
   elements.barrier();
-  Value column = s.mod(place.thread, kTile), line = s.div(place.thread, kTile);
-  for (int64_t step = 0; step < kTile; step += kBlock / kTile) {
-    OpBuilder::InsertionGuard guard(builder);
-    SmallVector<Value> at(indices);
-    Value row = s.add(line, step);
-    at[nest.turned] = s.add(firstRow, row);
-    at[nest.inner] = s.add(firstColumn, column);
-    enterIf(s.both(isBelow(at[nest.turned], nest.shape[nest.turned]),
-                   isBelow(at[nest.inner], nest.shape[nest.inner])));
+  forEachInTile(indices, /*alongColumns=*/false, [&](ValueRange at, Value shared) {
     for (auto [value, tile] : llvm::zip_equal(nest.turnedValues, tiles))
-      elements.note(value, at,
-                    elements.loadShared(tile, getElementType(value),
-                                        s.add(s.mul(column, kTile + 1), row)));
+      elements.note(value, at, elements.loadShared(tile, getElementType(value), shared));
     emitElements(at, 1);
-  }
+  });
 }

@@ -32,8 +32,8 @@ private:
   void emitMap(Value block);
   void emitGroups(Value block);
   void emitTiles(Value block);
-  void fillTile(Value value, Value tile, mlir::ValueRange indices, Value firstRow,
-                Value firstColumn);
+  void forEachInTile(mlir::ValueRange indices, bool alongColumns,
+                     llvm::function_ref<void(mlir::ValueRange, Value)> body);
   void emitScatter(Value block);
   void emitBlock(Value block);
   void makeScalars();
