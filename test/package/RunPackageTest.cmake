@@ -16,24 +16,20 @@ if(MINIGPTC)
   run(${WORK}/build/train ${WORK}/nano.mgx)
 endif()
 
-# The runtime stands alone, and says so where the compiler is asked for.
-file(WRITE ${WORK}/wrong/CMakeLists.txt
-  "cmake_minimum_required(VERSION 3.20)\nproject(wrong LANGUAGES CXX)\nfind_package(minigptc REQUIRED COMPONENTS compiler)\n")
-execute_process(COMMAND ${CMAKE_COMMAND} -S ${WORK}/wrong -B ${WORK}/wrong/build -DCMAKE_CXX_COMPILER=${CXX}
-                        -DCMAKE_PREFIX_PATH=${WORK}/prefix
-                RESULT_VARIABLE result OUTPUT_QUIET ERROR_VARIABLE error)
-string(REGEX REPLACE "[ \n]+" " " error "${error}")
-if(result EQUAL 0 OR NOT error MATCHES "without its component 'compiler'")
-  message(FATAL_ERROR "no clear message about the missing component:\n${error}")
-endif()
+# find_package of the component fails, with a message that says so.
+function(expect_no_component component message)
+  file(WRITE ${WORK}/no_${component}/CMakeLists.txt
+    "cmake_minimum_required(VERSION 3.20)\nproject(wrong LANGUAGES CXX)\nfind_package(minigptc REQUIRED COMPONENTS ${component})\n")
+  execute_process(COMMAND ${CMAKE_COMMAND} -S ${WORK}/no_${component} -B ${WORK}/no_${component}/build
+                          -DCMAKE_CXX_COMPILER=${CXX} -DCMAKE_PREFIX_PATH=${WORK}/prefix
+                  RESULT_VARIABLE result OUTPUT_QUIET ERROR_VARIABLE error)
+  string(REGEX REPLACE "[ \n]+" " " error "${error}")
+  if(result EQUAL 0 OR NOT error MATCHES "${message}")
+    message(FATAL_ERROR "no clear message about the component ${component}:\n${error}")
+  endif()
+endfunction()
 
+# The runtime stands alone, and says so where the compiler is asked for.
+expect_no_component(compiler "without its component 'compiler'")
 # A component that is misspelt is named, with those there are.
-file(WRITE ${WORK}/misspelt/CMakeLists.txt
-  "cmake_minimum_required(VERSION 3.20)\nproject(wrong LANGUAGES CXX)\nfind_package(minigptc REQUIRED COMPONENTS runtimes)\n")
-execute_process(COMMAND ${CMAKE_COMMAND} -S ${WORK}/misspelt -B ${WORK}/misspelt/build -DCMAKE_CXX_COMPILER=${CXX}
-                        -DCMAKE_PREFIX_PATH=${WORK}/prefix
-                RESULT_VARIABLE result OUTPUT_QUIET ERROR_VARIABLE error)
-string(REGEX REPLACE "[ \n]+" " " error "${error}")
-if(result EQUAL 0 OR NOT error MATCHES "no component 'runtimes'; it has runtime and compiler")
-  message(FATAL_ERROR "no clear message about the misspelt component:\n${error}")
-endif()
+expect_no_component(runtimes "no component 'runtimes'; it has runtime and compiler")
