@@ -55,11 +55,16 @@ for table in $(git ls-files -- '*Passes.td'); do
                 /```mlir/ { examples++ } END { if (pass) print pass, flag, examples }' "$table")
 done
 
-# Mutations apply: what they replace stands in their file, once.
+# Mutations apply: what they replace stands in their file, once. So does the lit test that they name.
 for mutation in $(git ls-files -- 'test/mutations/*.mutation'); do
   file=$(sed -n 's/^file=//p' "$mutation")
   old=$(sed -n 's/^old=//p' "$mutation")
   [ "$(grep -oF -- "$old" "$file" | wc -l)" = 1 ] || offend "$mutation no longer applies to $file"
+  test=$(sed -n 's/^test=//p' "$mutation")
+  case $test in
+    'lit: '*) [ -n "$(git ls-files -- "test/${test#lit: }*")" ] || offend "$mutation names no lit test: ${test#lit: }" ;;
+    lit:*) offend "$mutation: '$test' has no blank behind 'lit:'" ;;
+  esac
 done
 
 # Habits.
