@@ -28,7 +28,8 @@ runtime::RunConfig config(const std::string &mode, int64_t devices) {
   config.training.batchSize = 32;
   config.eval.batchSize = 32;
   bool tensor = mode.starts_with("tp");
-  config.sharding = {true, mode, {tensor ? 1 : devices, tensor ? devices : 1}, {"data", "tensor"}};
+  config.sharding = {
+      true, mode, {tensor ? 1 : devices, tensor ? devices : 1}, {"data", "tensor"}, std::nullopt};
   return config;
 }
 

@@ -19,7 +19,7 @@ runtime::RunConfig config(const std::string &type, const std::string &mode,
                   .vocabSize = 256,
                   .contextLength = 32};
   config.training.batchSize = 32;
-  config.sharding = {true, mode, std::move(shape), std::move(names)};
+  config.sharding = {true, mode, std::move(shape), std::move(names), std::nullopt};
   return config;
 }
 
