@@ -3,7 +3,7 @@
 #   cmake --install build --prefix P
 # A library that is linked here and missing in the list fails to configure.
 install(TARGETS MinigptcMLIR MinigptcAnalysis MinigptcGraph MinigptcGraphTransforms MinigptcDist MinigptcDistTransforms MinigptcExec MinigptcExecTransforms MinigptcInterpreter
-                MinigptcGraphToLoops MinigptcGraphToExec MinigptcTargetCommon MinigptcCpuTarget MinigptcCudaEmulation MinigptcCudaTarget MinigptcPipelines MinigptcCompile
+                MinigptcGraphToLoops MinigptcGraphToExec MinigptcTargetCommon MinigptcArtifact MinigptcCpuTarget MinigptcCudaEmulation MinigptcCudaTarget MinigptcPipelines MinigptcCompile
                 MinigptcTrace MinigptcNn MinigptcOptim MinigptcJit MinigptcExplain MinigptcCompiler
         EXPORT minigptcCompilerTargets
         ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT compiler)

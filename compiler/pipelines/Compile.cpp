@@ -3,8 +3,8 @@
 #include "compiler/pipelines/Diagnostics.h"
 #include "compiler/pipelines/Nesting.h"
 #include "compiler/pipelines/Pipelines.h"
+#include "compiler/pipelines/Targets.h"
 #include "compiler/pipelines/Timing.h"
-#include "compiler/target/cpu/CpuTarget.h"
 #include "compiler/trace/ProgramImpl.h"
 #include "dialects/graph/IR/Graph.h"
 #include "dialects/graph/Transforms/RecomputePrice.h"
@@ -80,34 +80,27 @@ std::string print(ModuleOp module) {
 
 CompiledProgram compileModule(ModuleOp module, const CompileOptions &options,
                               double traceSeconds = 0) {
-  if (options.target != "cpu")
-    throw CompileError("unknown target '" + options.target + "'\n  help: there is 'cpu'");
+  std::unique_ptr<target::Target> target = makeTarget(options);
   auto start = std::chrono::steady_clock::now();
   CompiledProgram result;
   if (traceSeconds > 0)
     result.stats.parts.push_back({"stage", "trace", traceSeconds, 1, {}});
-  const cpu::Isa *isa = cpu::Isa::named(options.cpu);
-  if (!isa)
-    throw CompileError("there is no code for cpu '" + options.cpu + "'; it is native or baseline");
   // From stage `schedule` on kernels are final: their code is generated beside the rest.
   if (!isIn(module, Stage::exec))
     bringTo(module, Stage::schedule, options, result.stats);
   auto started = std::chrono::steady_clock::now();
-  cpu::KernelCompiler kernels(*isa, options);
-  (void)check(module, [&] { return kernels.start(module); });
+  (void)check(module, [&] { return target->start(module); });
   if (options.timing)
     result.stats.parts.push_back(
         {"step", "kernels: from the cache, or begun", secondsSince(started), 1, {}});
   bringTo(module, Stage::exec, options, result.stats);
   result.stats.passesSeconds = secondsSince(start);
-  auto artifact = check(
-      module, [&] { return cpu::emitArtifact(module, *isa, kernels, options, result.stats); });
+  (void)check(module, [&] { return target::emitArtifact(module, *target, options, result); });
   result.stats.codegenSeconds = secondsSince(start) - result.stats.passesSeconds;
   // Printed IR may say what passes have no reason to doubt (a name twice, a tensor of 2^60
   // bytes): what the runtime would refuse is no artifact.
-  if (auto program = runtime::readArtifact(*artifact); !program)
+  if (auto program = runtime::readArtifact(result.artifact); !program)
     throw CompileError("the runtime would refuse this program: " + program.status().toString());
-  result.artifact = std::move(*artifact);
   result.stats.totalSeconds = secondsSince(start);
   if (options.timing)
     llvm::errs() << timingReport(result.stats);

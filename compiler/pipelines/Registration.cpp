@@ -5,7 +5,7 @@
 #include "compiler/interpreter/Interpreter.h"
 #include "compiler/pipelines/Passes.h"
 #include "compiler/pipelines/Pipelines.h"
-#include "compiler/target/cpu/HostPrograms.h"
+#include "compiler/target/artifact/HostPrograms.h"
 #include "compiler/target/cpu/WholeKernels.h"
 #include "dialects/dist/IR/Dist.h"
 #include "dialects/dist/Transforms/PartitionModels.h"
@@ -22,7 +22,7 @@ void minigptc::registerAllDialects(mlir::DialectRegistry &registry) {
   interpreter::registerEvaluableModels(registry);
   dist::registerPartitionModels(registry);
   graph::registerKernelModels(registry);
-  cpu::registerHostModels(registry);
+  target::registerHostModels(registry);
   cpu::registerWholeKernelModels(registry);
   registerInstructionModels(registry);
   registerCollectiveInstructionModels(registry);

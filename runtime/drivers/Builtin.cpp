@@ -3,6 +3,7 @@
 #include "runtime/drivers/cuda/CudaDriver.h"
 
 #ifdef MINIGPTC_HOST_DRIVER
+#include "runtime/drivers/cuda/test/TestDevice.h"
 #include "runtime/drivers/host/HostDriver.h"
 #endif
 
@@ -14,6 +15,9 @@ void registerBuiltinDrivers() {
     registerDriver(createHostDriver());
 #endif
     registerDriver(createCudaDriver());
+#ifdef MINIGPTC_HOST_DRIVER // Its GEMM makes the test device's products.
+    registerDriver(createCudaDriver([] { return cuda::test::TestDevices::load(); }, "cuda:test"));
+#endif
     return true;
   }();
   (void)once;

@@ -5,8 +5,11 @@
 #include "models/ModelSharding.h"
 #include "runtime/base/Format.h"
 #include "runtime/base/MemoryLimits.h"
+#include "runtime/drivers/Builtin.h"
 #include "runtime/exec/DriverThreads.h"
+#include "runtime/hal/Driver.h"
 
+#include <algorithm>
 #include <chrono>
 
 using namespace minigptc;
@@ -20,7 +23,13 @@ static double now() {
 void BuildFlags::addTo(CLI::App &app) {
   app.add_option("--threads", threads, "Threads to compile and run with (default: all cores)")
       ->type_name("N");
-  app.add_option("--target", target, "cpu")->type_name("TARGET")->capture_default_str();
+  app.add_option("--target", target,
+                 "cpu, cuda, or cuda:test, which emulates a GPU and is slow (default: cuda where "
+                 "a driver and a GPU are found, else cpu)")
+      ->type_name("TARGET");
+  app.add_option("--gpu-arch", gpuArchs,
+                 "cuda: machine code for these GPUs besides PTX: sm_80,sm_90a")
+      ->type_name("LIST");
   app.add_option("--cpu", cpu,
                  "native (vectors of this machine) or baseline (AVX2 and FMA: runs on "
                  "other machines, too)")
@@ -32,21 +41,47 @@ void BuildFlags::addTo(CLI::App &app) {
 }
 
 CompileOptions BuildFlags::options() const {
-  return {.target = target,
+  return {.target = chosenTarget(),
           .cpu = cpu,
+          .gpuArchs = gpuArchs,
           .threads = threads,
           .verifyEach = verifyEach,
           .useCache = !noCache,
           .timing = timing};
 }
 
+/// The driver that runs what is compiled for a target.
+static std::string driverOf(const std::string &target) {
+  return target == "cpu" ? "host" : target;
+}
+
+std::string BuildFlags::chosenTarget() const {
+  if (!target.empty())
+    return target;
+  runtime::registerBuiltinDrivers();
+  const runtime::Driver *gpus = runtime::findDriver("cuda");
+  runtime::StatusOr<int> count = gpus ? gpus->countDevices() : 0;
+  return count && *count > 0 ? "cuda" : "cpu";
+}
+
+std::string BuildFlags::describeTarget() const {
+  std::string name = chosenTarget();
+  return name == "cuda:test" ? name + " (a GPU emulated on the CPU; times say nothing of a GPU)"
+                             : name;
+}
+
 Status BuildFlags::check() const {
   if (threads < 0 || threads > 1024)
     return Status(StatusCode::invalidArgument,
                   "--threads must be between 0 and 1024, not " + std::to_string(threads));
-  if (target != "cpu")
+  std::vector<std::string> targets = targetNames();
+  if (!target.empty() && std::ranges::find(targets, target) == targets.end()) {
+    std::string all;
+    for (const std::string &name : targets)
+      all += (all.empty() ? "" : ", ") + name;
     return Status(StatusCode::invalidArgument, "this build has no target '" + target + "'")
-        .withHelp("targets: cpu");
+        .withHelp("targets: " + all);
+  }
   if (cpu != "native" && cpu != "baseline")
     return Status(StatusCode::invalidArgument,
                   "--cpu must be native or baseline, not '" + cpu + "'");
@@ -82,7 +117,7 @@ runtime::StatusOr<LoadedProgram> minigptc::buildSession(const runtime::RunConfig
   TracedProgram traced = traceProgram(config, options);
   CompiledProgram compiled = compile(traced.program, flags.options());
   runtime::StatusOr<runtime::Session> session =
-      runtime::Session::load(compiled.artifact, {.driver = "host", .threads = flags.threads});
+      runtime::Session::load(compiled.artifact, {.driver = driverOf(flags.chosenTarget()), .threads = flags.threads});
   if (!session)
     return session.status();
   compiled.stats.traceSeconds = traced.seconds;

@@ -20,14 +20,19 @@
 
 namespace minigptc {
 
-/// --threads, --target, --cpu, --timing: how to compile and run.
+/// --threads, --target, --cpu, --gpu-arch, --timing: how to compile and run.
 struct BuildFlags {
   int threads = 0;
-  std::string target = "cpu", cpu = "native";
+  /// Empty: cuda where a driver and a GPU are found, else cpu.
+  std::string target, cpu = "native", gpuArchs;
   bool timing = false, noCache = false, verifyEach = false;
 
   void addTo(CLI::App &app);
   CompileOptions options() const;
+  /// The target, chosen if none is given.
+  std::string chosenTarget() const;
+  /// "cuda:test (emulated: …)": what is printed of it.
+  std::string describeTarget() const;
   /// A wrong --threads, --target or --cpu: to be refused before anything is done.
   runtime::Status check() const;
 };

@@ -9,6 +9,7 @@
 #include "tools/minigptc/Build.h"
 #include "tools/minigptc/ModelFlags.h"
 
+#include <filesystem>
 #include <memory>
 
 using namespace minigptc;
@@ -20,13 +21,15 @@ namespace {
 struct CompileFlags {
   ModelFlags model;
   BuildFlags build;
-  std::string input, output, stopAfter;
+  std::string input, output, stopAfter, ptxFolder;
   bool quiet = false;
 };
 
 /// What can be refused before anything is compiled.
 Status checkInput(const CompileFlags &flags) {
   MINIGPTC_RETURN_IF_ERROR(flags.build.check());
+  if (!flags.ptxFolder.empty() && flags.build.chosenTarget() == "cpu")
+    return Status(StatusCode::invalidArgument, "--emit-ptx is for target cuda, not cpu");
   if (!flags.input.empty() && (flags.model.chosen() || !flags.model.settings.empty()))
     return Status(StatusCode::invalidArgument,
                   "'" + flags.input +
@@ -59,6 +62,21 @@ Status printStageOf(const CompileFlags &flags, const CompileOptions &options) {
   return printText(printStage(traceProgram(*config, {}).program, *stage, options));
 }
 
+Status writeListings(const std::string &folder, const std::vector<Listing> &listings) {
+  if (folder.empty())
+    return Status::success();
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (error)
+    return Status(StatusCode::failedPrecondition,
+                  "can't make the folder '" + folder + "': " + error.message());
+  for (const Listing &listing : listings)
+    MINIGPTC_RETURN_IF_ERROR(
+        runtime::writeFileAtomically((std::filesystem::path(folder) / listing.fileName).string(),
+                                     std::as_bytes(std::span(listing.text))));
+  return Status::success();
+}
+
 Status compileTo(const CompileFlags &flags, const CompileOptions &options) {
   if (flags.output.empty())
     return Status(StatusCode::invalidArgument,
@@ -77,6 +95,7 @@ Status compileTo(const CompileFlags &flags, const CompileOptions &options) {
   }
   MINIGPTC_RETURN_IF_ERROR(
       runtime::writeFileAtomically(flags.output, std::span<const std::byte>(compiled.artifact)));
+  MINIGPTC_RETURN_IF_ERROR(writeListings(flags.ptxFolder, compiled.listings));
   if (!flags.quiet)
     fprintf(stderr, "%s: %zu bytes, %lld kernels\n", flags.output.c_str(), compiled.artifact.size(),
             (long long)compiled.stats.kernels);
@@ -100,6 +119,8 @@ void minigptc::addCompileCommand(CLI::App &app, int &exitStatus) {
       ->add_option("--stop-after", flags->stopAfter,
                    "Print the IR of a stage instead: " + stageNames())
       ->type_name("STAGE");
+  command->add_option("--emit-ptx", flags->ptxFolder, "cuda: write each kernel's PTX, with lines of the source")
+      ->type_name("DIR");
   command->add_flag("--quiet", flags->quiet, "Errors only");
   flags->model.addTo(*command);
   flags->build.addTo(*command);
@@ -107,6 +128,7 @@ void minigptc::addCompileCommand(CLI::App &app, int &exitStatus) {
     exitStatus = reportStatus(guardCompile([&]() -> Status {
       MINIGPTC_RETURN_IF_ERROR(checkInput(*flags));
       CompileOptions options = flags->build.options();
+      options.listings = !flags->ptxFolder.empty();
       return flags->stopAfter.empty() ? compileTo(*flags, options) : printStageOf(*flags, options);
     }));
   });

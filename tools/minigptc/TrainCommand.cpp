@@ -86,7 +86,7 @@ Status train(TrainFlags &flags) {
   auto log = runtime::makeConsoleLog(stderr, flags.run.quiet);
   runtime::TrainingOptions options = flags.run.trainingOptions(*config);
   options.log = log.get();
-  options.target = flags.build.target;
+  options.target = flags.build.chosenTarget();
   options.configYaml = toYaml(*config);
   // Data, folders and weights are looked at before the compiler takes its seconds.
   runtime::StatusOr<runtime::TrainingSession> training =
@@ -96,7 +96,7 @@ Status train(TrainFlags &flags) {
   if (flags.explain)
     fputs(toText(explainTraining(*config)).c_str(), stdout);
   if (!flags.run.quiet)
-    fprintf(stderr, "target: %s\n", flags.build.target.c_str());
+    fprintf(stderr, "target: %s\n", flags.build.describeTarget().c_str());
   runtime::StatusOr<LoadedProgram> loaded = buildSession(*config, {}, flags.build);
   if (!loaded)
     return loaded.status();

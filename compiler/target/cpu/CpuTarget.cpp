@@ -1,43 +1,47 @@
 //===- CpuTarget.cpp ------------------------------------------------------===//
 #include "compiler/target/cpu/CpuTarget.h"
-#include "compiler/target/cpu/ArtifactBuilder.h"
+#include "compiler/target/cpu/KernelPlan.h"
+#include "compiler/target/cpu/Kernels.h"
 #include "compiler/target/cpu/Linker.h"
-
-#include <chrono>
 
 using namespace mlir;
 using namespace minigptc;
+using namespace minigptc::cpu;
 
-FailureOr<std::vector<std::byte>> minigptc::cpu::emitArtifact(ModuleOp module, const Isa &isa,
-                                                              KernelCompiler &kernels,
-                                                              const CompileOptions &options,
-                                                              CompileStats &stats) {
-  auto last = std::chrono::steady_clock::now();
-  auto step = [&](const char *name) {
-    auto now = std::chrono::steady_clock::now();
-    if (options.timing)
-      stats.parts.push_back(
-          {"step", name, std::chrono::duration<double>(now - last).count(), 1, {}});
-    last = now;
-  };
-  ArtifactBuilder builder(module, isa);
-  if (failed(builder.collect()))
-    return failure();
-  step("reading the blocks");
-  FailureOr<std::vector<std::string>> objects = kernels.finish(builder.getKernels(), stats);
-  if (failed(objects))
-    return failure();
-  step("kernels: waiting for the last");
-  std::vector<std::byte> code;
-  if (!objects->empty()) {
+namespace {
+class CpuTarget final : public target::Target {
+public:
+  CpuTarget(const Isa &isa, const CompileOptions &options) : isa(isa), compiler(isa, options) {}
+
+  LogicalResult start(ModuleOp module) override { return compiler.start(module); }
+  LogicalResult verify(ModuleOp) override { return success(); }
+
+  FailureOr<target::TargetCode> finish(ModuleOp module, ArrayRef<func::FuncOp> kernels,
+                                       CompileStats &stats) override {
+    FailureOr<std::vector<std::string>> objects = compiler.finish(kernels, stats);
+    if (failed(objects))
+      return failure();
+    target::TargetCode code{fb::TargetKind::cpu, Isa::artifactTriple, isa.features, {}, {}, {}, {}, {}};
+    for (func::FuncOp kernel : kernels) {
+      KernelPlan plan = planKernel(kernel);
+      code.kernels.push_back({int64_t(plan.items), int64_t(plan.grain), int64_t(plan.scratch)});
+    }
+    if (objects->empty())
+      return code;
     std::string error;
     FailureOr<std::vector<std::byte>> linked = linkSharedObject(*objects, error);
     if (failed(linked))
       return module.emitError("cannot link the kernels: ") << error;
-    code = std::move(*linked);
+    code.elf = std::move(*linked);
+    return code;
   }
-  step("linking");
-  std::vector<std::byte> artifact = builder.finish(code);
-  step("writing the artifact");
-  return artifact;
+
+private:
+  const Isa &isa;
+  KernelCompiler compiler;
+};
+} // namespace
+
+std::unique_ptr<target::Target> cpu::makeTarget(const Isa &isa, const CompileOptions &options) {
+  return std::make_unique<CpuTarget>(isa, options);
 }

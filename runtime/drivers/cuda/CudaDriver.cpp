@@ -65,11 +65,9 @@ private:
 
 class CudaDriver final : public Driver {
 public:
-  /// `api` null: the machine's own, when it is first needed.
-  CudaDriver(std::shared_ptr<const CudaApi> api, std::string name) : name_(std::move(name)) {
-    if (api)
-      api_.emplace(std::move(api));
-  }
+  CudaDriver(std::shared_ptr<const CudaApi> api, std::string name)
+      : name_(std::move(name)), api_(std::move(api)) {}
+  CudaDriver(LoadCudaApi load, std::string name) : name_(std::move(name)), load_(load) {}
   std::string_view name() const override { return name_; }
 
   StatusOr<int> countDevices() const override {
@@ -102,11 +100,12 @@ private:
   StatusOr<std::shared_ptr<const CudaApi>> api() const {
     std::lock_guard lock(mutex_);
     if (!api_)
-      api_.emplace(CudaApi::load());
+      api_.emplace(load_());
     return *api_;
   }
 
   std::string name_;
+  LoadCudaApi load_ = nullptr; ///< without it `api_` is there
   mutable std::mutex mutex_;
   mutable std::optional<StatusOr<std::shared_ptr<const CudaApi>>> api_;
 };
@@ -114,11 +113,14 @@ private:
 } // namespace
 
 std::unique_ptr<const Driver> createCudaDriver() {
-  return std::make_unique<CudaDriver>(nullptr, "cuda");
+  return createCudaDriver([] { return CudaApi::load(); }, "cuda");
 }
 std::unique_ptr<const Driver> createCudaDriver(std::shared_ptr<const cuda::CudaApi> api,
                                                std::string name) {
   return std::make_unique<CudaDriver>(std::move(api), std::move(name));
+}
+std::unique_ptr<const Driver> createCudaDriver(LoadCudaApi load, std::string name) {
+  return std::make_unique<CudaDriver>(load, std::move(name));
 }
 
 } // namespace minigptc::runtime

@@ -16,6 +16,9 @@ namespace minigptc::runtime {
 std::unique_ptr<const Driver> createCudaDriver();
 std::unique_ptr<const Driver> createCudaDriver(std::shared_ptr<const cuda::CudaApi> api,
                                                std::string name);
+/// The tables are loaded when the driver is first asked for devices, once.
+using LoadCudaApi = StatusOr<std::shared_ptr<const cuda::CudaApi>> (*)();
+std::unique_ptr<const Driver> createCudaDriver(LoadCudaApi load, std::string name);
 
 } // namespace minigptc::runtime
 

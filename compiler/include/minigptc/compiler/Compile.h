@@ -40,8 +40,10 @@ struct MemoryBudgetError : CompileError {
 };
 
 struct CompileOptions {
-  std::string target = "cpu";
+  std::string target = "cpu"; ///< one of `targetNames()`
   std::string cpu = "native"; ///< vector code for this machine, or baseline: AVX2 and FMA
+  std::string gpuArchs = {};  ///< cuda: machine code besides PTX: "sm_80,sm_90a"
+  bool listings = false;      ///< cuda: CompiledProgram::listings
   int threads = 0;            ///< compile kernels with so many; 0: all cores
   bool verifyEach = false;    ///< verify the IR after each pass
   std::string cacheDir = {};  ///< object cache; empty: $XDG_CACHE_HOME/minigptc
@@ -65,12 +67,21 @@ struct CompileStats {
   std::vector<CompilePart> parts; ///< with CompileOptions::timing, in the order of the first run
 };
 
+/// A text for people: "fused_exp_1f2e.ptx".
+struct Listing {
+  std::string fileName, text;
+};
+
 struct CompiledProgram {
   std::vector<std::byte> artifact; ///< the .mgx file
   CompileStats stats;
+  std::vector<Listing> listings; ///< PTX of each kernel, with lines of the source
   /// Writes through a temporary name; throws CompileError.
   void save(const std::string &path) const;
 };
+
+/// "cpu", "cuda" and "cuda:test", which is cuda with code for the emulated device.
+std::vector<std::string> targetNames();
 
 /// Runs all stages and generates code. Throws CompileError.
 CompiledProgram compile(const Program &program, const CompileOptions &options = {});

@@ -23,7 +23,8 @@
 namespace minigptc::runtime {
 
 struct SessionOptions {
-  /// See `hal` driver registry; empty: that of the program's target, "host" or "cuda".
+  /// See `hal` driver registry; empty: that of the program's target, "host", "cuda" or,
+  /// with code for the emulator, "cuda:test".
   std::string driver = {};
   /// Of one device; 0: all cores, or of many devices each its share of them.
   int threads = 0;

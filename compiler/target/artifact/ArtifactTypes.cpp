@@ -1,12 +1,12 @@
 //===- ArtifactTypes.cpp --------------------------------------------------===//
-#include "compiler/target/cpu/ArtifactTypes.h"
+#include "compiler/target/artifact/ArtifactTypes.h"
 
 using namespace mlir;
 using namespace minigptc;
-using namespace minigptc::cpu;
+using namespace minigptc::target;
 using fb::ElementType;
 
-ElementType minigptc::cpu::toElementType(Type type) {
+ElementType minigptc::target::toElementType(Type type) {
   if (type.isF64())
     return ElementType::f64;
   if (type.isF32())
@@ -24,12 +24,12 @@ ElementType minigptc::cpu::toElementType(Type type) {
   }
 }
 
-uint64_t minigptc::cpu::byteSize(Type shapedType) {
+uint64_t minigptc::target::byteSize(Type shapedType) {
   auto shaped = cast<ShapedType>(shapedType);
   return uint64_t(shaped.getNumElements()) * ((shaped.getElementTypeBitWidth() + 7) / 8);
 }
 
-std::vector<std::byte> minigptc::cpu::bytesOf(ElementsAttr elements) {
+std::vector<std::byte> minigptc::target::bytesOf(ElementsAttr elements) {
   size_t width = (elements.getShapedType().getElementTypeBitWidth() + 7) / 8;
   std::vector<std::byte> bytes;
   bytes.reserve(byteSize(elements.getType()));

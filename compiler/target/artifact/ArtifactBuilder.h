@@ -4,18 +4,18 @@
 // runtime/exec/Artifact.fbs), one table per method. Order is the module's, so the
 // bytes are a function of the module and the code.
 //
-//   ArtifactBuilder builder(module, isa);
+//   ArtifactBuilder builder(module);
 //   if (failed(builder.collect())) …           // kernels, blocks, host programs
-//   auto objects = kernels.finish(builder.getKernels(), stats);
-//   std::vector<std::byte> file = builder.finish(code);
+//   auto code = target.finish(module, builder.getKernels(), stats);
+//   std::vector<std::byte> file = builder.finish(*code);
 //
 //===----------------------------------------------------------------------===//
-#ifndef MINIGPTC_COMPILER_TARGET_CPU_ARTIFACTBUILDER_H
-#define MINIGPTC_COMPILER_TARGET_CPU_ARTIFACTBUILDER_H
+#ifndef MINIGPTC_COMPILER_TARGET_ARTIFACT_ARTIFACTBUILDER_H
+#define MINIGPTC_COMPILER_TARGET_ARTIFACT_ARTIFACTBUILDER_H
 
 #include "compiler/conversion/GraphToExec/MemoryReport.h"
-#include "compiler/target/cpu/Isa.h"
-#include "compiler/target/cpu/Locations.h"
+#include "compiler/target/artifact/Locations.h"
+#include "compiler/target/artifact/TargetCode.h"
 #include "dialects/exec/IR/Exec.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "runtime/exec/Artifact.h"
@@ -24,20 +24,19 @@
 
 #include <span>
 
-namespace minigptc::cpu {
+namespace minigptc::target {
 
 class ArtifactBuilder {
 public:
-  ArtifactBuilder(mlir::ModuleOp module, const Isa &isa)
-      : module(module), symbols(module), isa(isa) {}
+  explicit ArtifactBuilder(mlir::ModuleOp module) : module(module), symbols(module) {}
 
   /// Numbers what the blocks use and builds their instructions. Diagnostics on
   /// failure (an unknown symbol, a host function that cannot be evaluated).
   llvm::LogicalResult collect();
   /// The kernels that blocks launch, numbered by first use.
   llvm::ArrayRef<mlir::func::FuncOp> getKernels() const { return kernels; }
-  /// The whole file; `code` is the shared object with all kernels.
-  std::vector<std::byte> finish(std::span<const std::byte> code);
+  /// The whole file, with the code of these kernels.
+  std::vector<std::byte> finish(const TargetCode &code);
 
 private:
   template <typename Table> using Offset = flatbuffers::Offset<Table>;
@@ -72,7 +71,10 @@ private:
   /// Equal types, and equal strings of these, are written once.
   Offset<fb::TensorType> writeType(mlir::ShapedType type);
   Offset<flatbuffers::String> writeString(llvm::StringRef text);
-  Offset<fb::Kernel> writeKernel(mlir::func::FuncOp kernel);
+  Offset<fb::Kernel> writeKernel(mlir::func::FuncOp kernel, const KernelFacts &facts);
+  Offset<fb::CudaLaunch> writeLaunch(const GpuLaunch &launch);
+  Offset<fb::Target> writeTarget(const TargetCode &code);
+  Offsets<fb::Cubin> writeCubins(const TargetCode &code);
   Offset<fb::Entry> writeEntry(exec::BlockOp block);
   Offsets<fb::MeshAxis> writeMesh();
   /// How a sharded argument lies on the mesh; nothing if it is not sharded.
@@ -86,8 +88,8 @@ private:
 
   mlir::ModuleOp module;
   mlir::SymbolTable symbols;
-  const Isa &isa;
   flatbuffers::FlatBufferBuilder builder;
+  runtime::ArtifactBlobs blobs;
   LocationTable locations;
   llvm::DenseMap<mlir::Type, Offset<fb::TensorType>> types;
   llvm::StringMap<Offset<flatbuffers::String>> strings;
@@ -105,6 +107,6 @@ private:
   Offsets<fb::HostProgram> hostPrograms;
 };
 
-} // namespace minigptc::cpu
+} // namespace minigptc::target
 
-#endif // MINIGPTC_COMPILER_TARGET_CPU_ARTIFACTBUILDER_H
+#endif // MINIGPTC_COMPILER_TARGET_ARTIFACT_ARTIFACTBUILDER_H

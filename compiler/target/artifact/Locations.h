@@ -1,6 +1,6 @@
 //===- Locations.h - the artifact's table of source places ------*- C++ -*-===//
-#ifndef MINIGPTC_COMPILER_TARGET_CPU_LOCATIONS_H
-#define MINIGPTC_COMPILER_TARGET_CPU_LOCATIONS_H
+#ifndef MINIGPTC_COMPILER_TARGET_ARTIFACT_LOCATIONS_H
+#define MINIGPTC_COMPILER_TARGET_ARTIFACT_LOCATIONS_H
 
 #include "mlir/IR/Location.h"
 #include "runtime/exec/Artifact_generated.h"
@@ -9,7 +9,7 @@
 #include <map>
 #include <vector>
 
-namespace minigptc::cpu {
+namespace minigptc::target {
 
 /// Numbers the places that instructions come from: file, line and column of the
 /// user's source, and the chain of callers. Equal places are one.
@@ -36,6 +36,6 @@ private:
   std::map<Place, int32_t> numbers;
 };
 
-} // namespace minigptc::cpu
+} // namespace minigptc::target
 
-#endif // MINIGPTC_COMPILER_TARGET_CPU_LOCATIONS_H
+#endif // MINIGPTC_COMPILER_TARGET_ARTIFACT_LOCATIONS_H

@@ -1,10 +1,10 @@
 //===- HostPrograms.cpp ---------------------------------------------------===//
-#include "compiler/target/cpu/HostPrograms.h"
+#include "compiler/target/artifact/HostPrograms.h"
 #include "mlir/IR/Matchers.h"
 
 using namespace mlir;
 using namespace minigptc;
-using namespace minigptc::cpu;
+using namespace minigptc::target;
 using namespace minigptc::graph;
 using fb::ScalarInstruction;
 using fb::ScalarOp;
@@ -159,10 +159,10 @@ private:
 
 } // namespace
 
-void minigptc::cpu::registerHostModels(DialectRegistry &registry) {
+void minigptc::target::registerHostModels(DialectRegistry &registry) {
   registry.addExtension(+[](MLIRContext *context, GraphDialect *) { attachModels(context); });
 }
 
-FailureOr<HostProgram> minigptc::cpu::buildHostProgram(func::FuncOp function) {
+FailureOr<HostProgram> minigptc::target::buildHostProgram(func::FuncOp function) {
   return ProgramBuilder().build(function);
 }

@@ -1,13 +1,13 @@
 //===- ArtifactBuilder.cpp - numbering and instructions -------------------===//
-#include "compiler/target/cpu/ArtifactBuilder.h"
-#include "compiler/target/cpu/ArtifactTypes.h"
-#include "compiler/target/cpu/HostPrograms.h"
+#include "compiler/target/artifact/ArtifactBuilder.h"
+#include "compiler/target/artifact/ArtifactTypes.h"
+#include "compiler/target/artifact/HostPrograms.h"
 #include "dialects/graph/IR/Graph.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 using namespace minigptc;
-using namespace minigptc::cpu;
+using namespace minigptc::target;
 
 LogicalResult ArtifactBuilder::collect() {
   for (exec::BlockOp block : module.getOps<exec::BlockOp>()) {

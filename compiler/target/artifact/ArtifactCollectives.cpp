@@ -1,11 +1,11 @@
 //===- ArtifactCollectives.cpp - mesh, groups, collectives, layouts -------===//
-#include "compiler/target/cpu/ArtifactBuilder.h"
-#include "compiler/target/cpu/ArtifactTypes.h"
+#include "compiler/target/artifact/ArtifactBuilder.h"
+#include "compiler/target/artifact/ArtifactTypes.h"
 #include "dialects/dist/IR/Sharding.h"
 
 using namespace mlir;
 using namespace minigptc;
-using namespace minigptc::cpu;
+using namespace minigptc::target;
 
 uint32_t ArtifactBuilder::groupNumber(ArrayRef<int64_t> strides, ArrayRef<int64_t> sizes) {
   auto longs = [&](ArrayRef<int64_t> values) { return DenseI64ArrayAttr::get(context(), values); };

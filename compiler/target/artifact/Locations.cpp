@@ -1,10 +1,10 @@
 //===- Locations.cpp ------------------------------------------------------===//
-#include "compiler/target/cpu/Locations.h"
+#include "compiler/target/artifact/Locations.h"
 #include "mlir/IR/BuiltinAttributes.h"
 
 using namespace mlir;
 using namespace minigptc;
-using namespace minigptc::cpu;
+using namespace minigptc::target;
 
 /// The number of the innermost place of a location called from `caller`; of the
 /// caller itself if the location is unknown. -1: none.

@@ -1,11 +1,11 @@
 //===- HostPrograms.h - graph.host functions for the runtime ----*- C++ -*-===//
-#ifndef MINIGPTC_COMPILER_TARGET_CPU_HOSTPROGRAMS_H
-#define MINIGPTC_COMPILER_TARGET_CPU_HOSTPROGRAMS_H
+#ifndef MINIGPTC_COMPILER_TARGET_ARTIFACT_HOSTPROGRAMS_H
+#define MINIGPTC_COMPILER_TARGET_ARTIFACT_HOSTPROGRAMS_H
 
 #include "dialects/graph/IR/Graph.h"
 #include "runtime/exec/Artifact_generated.h"
 
-namespace minigptc::cpu {
+namespace minigptc::target {
 
 /// Attaches `HostOp` to the ops that host functions may hold.
 void registerHostModels(mlir::DialectRegistry &registry);
@@ -20,6 +20,6 @@ struct HostProgram {
 /// A diagnostic and failure for an op that the host cannot evaluate.
 llvm::FailureOr<HostProgram> buildHostProgram(mlir::func::FuncOp function);
 
-} // namespace minigptc::cpu
+} // namespace minigptc::target
 
-#endif // MINIGPTC_COMPILER_TARGET_CPU_HOSTPROGRAMS_H
+#endif // MINIGPTC_COMPILER_TARGET_ARTIFACT_HOSTPROGRAMS_H

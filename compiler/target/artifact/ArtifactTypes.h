@@ -1,6 +1,6 @@
 //===- ArtifactTypes.h - element types and bytes of tensors -----*- C++ -*-===//
-#ifndef MINIGPTC_COMPILER_TARGET_CPU_ARTIFACTTYPES_H
-#define MINIGPTC_COMPILER_TARGET_CPU_ARTIFACTTYPES_H
+#ifndef MINIGPTC_COMPILER_TARGET_ARTIFACT_ARTIFACTTYPES_H
+#define MINIGPTC_COMPILER_TARGET_ARTIFACT_ARTIFACTTYPES_H
 
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/BuiltinTypes.h"
@@ -9,7 +9,7 @@
 #include <cstddef>
 #include <vector>
 
-namespace minigptc::cpu {
+namespace minigptc::target {
 
 /// The artifact's name of a graph element type.
 fb::ElementType toElementType(mlir::Type type);
@@ -18,6 +18,6 @@ uint64_t byteSize(mlir::Type shapedType);
 /// The elements as a buffer holds them: row-major, i1 a byte.
 std::vector<std::byte> bytesOf(mlir::ElementsAttr elements);
 
-} // namespace minigptc::cpu
+} // namespace minigptc::target
 
-#endif // MINIGPTC_COMPILER_TARGET_CPU_ARTIFACTTYPES_H
+#endif // MINIGPTC_COMPILER_TARGET_ARTIFACT_ARTIFACTTYPES_H

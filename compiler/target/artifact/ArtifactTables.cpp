@@ -1,13 +1,12 @@
 //===- ArtifactTables.cpp - entries, kernels, memory, the whole file ------===//
-#include "compiler/target/cpu/ArtifactBuilder.h"
-#include "compiler/target/cpu/ArtifactTypes.h"
-#include "compiler/target/cpu/KernelPlan.h"
+#include "compiler/target/artifact/ArtifactBuilder.h"
+#include "compiler/target/artifact/ArtifactTypes.h"
 #include "dialects/graph/IR/Graph.h"
 #include "llvm/Config/llvm-config.h"
 
 using namespace mlir;
 using namespace minigptc;
-using namespace minigptc::cpu;
+using namespace minigptc::target;
 
 flatbuffers::Offset<fb::TensorType> ArtifactBuilder::writeType(ShapedType type) {
   auto &offset = types[type];
@@ -25,8 +24,8 @@ flatbuffers::Offset<flatbuffers::String> ArtifactBuilder::writeString(StringRef 
   return offset;
 }
 
-flatbuffers::Offset<fb::Kernel> ArtifactBuilder::writeKernel(func::FuncOp kernel) {
-  KernelPlan plan = planKernel(kernel);
+flatbuffers::Offset<fb::Kernel> ArtifactBuilder::writeKernel(func::FuncOp kernel,
+                                                             const KernelFacts &facts) {
   double flops = 0, bytes = 0;
   kernel.walk([&](graph::CostOp op) { flops += op.getMatmulFlops(); });
   auto types = [&](TypeRange range) {
@@ -40,8 +39,37 @@ flatbuffers::Offset<fb::Kernel> ArtifactBuilder::writeKernel(func::FuncOp kernel
   auto symbol = builder.CreateString(kernel.getSymName().str());
   auto inputs = types(kernel.getArgumentTypes());
   auto outputs = types(kernel.getResultTypes());
-  return fb::CreateKernel(builder, symbol, plan.items, plan.grain, inputs, outputs, flops, bytes,
-                          plan.scratch);
+  Offset<fb::CudaLaunch> launch;
+  if (facts.gpu)
+    launch = writeLaunch(*facts.gpu);
+  return fb::CreateKernel(builder, symbol, facts.items, facts.grain, inputs, outputs, flops, bytes,
+                          facts.scratch, launch);
+}
+
+auto ArtifactBuilder::writeLaunch(const GpuLaunch &launch) -> Offset<fb::CudaLaunch> {
+  // With the NUL behind the text: the driver reads up to it.
+  fb::Blob ptx = blobs.add(std::as_bytes(std::span(launch.ptx.c_str(), launch.ptx.size() + 1)));
+  return fb::CreateCudaLaunch(builder, launch.grid, launch.block, launch.sharedBytes,
+                              launch.grouped, &ptx);
+}
+
+auto ArtifactBuilder::writeTarget(const TargetCode &code) -> Offset<fb::Target> {
+  std::vector<Offset<flatbuffers::String>> features;
+  for (const std::string &feature : code.features)
+    features.push_back(builder.CreateString(feature));
+  Offset<flatbuffers::String> triple;
+  if (!code.triple.empty())
+    triple = builder.CreateString(code.triple);
+  return fb::CreateTarget(builder, triple, builder.CreateVector(features), code.kind);
+}
+
+auto ArtifactBuilder::writeCubins(const TargetCode &code) -> Offsets<fb::Cubin> {
+  Offsets<fb::Cubin> offsets;
+  for (const GpuCode &gpu : code.gpus) {
+    fb::Blob blob = blobs.add(std::as_bytes(std::span(gpu.bytes)));
+    offsets.push_back(fb::CreateCubin(builder, gpu.arch, gpu.specific, &blob));
+  }
+  return offsets;
 }
 
 flatbuffers::Offset<fb::Parameter> ArtifactBuilder::writeParameter(exec::BlockOp block,
@@ -104,16 +132,15 @@ auto ArtifactBuilder::writeMemoryItems(const std::vector<MemoryItem> &items)
   return offsets;
 }
 
-std::vector<std::byte> ArtifactBuilder::finish(std::span<const std::byte> code) {
-  runtime::ArtifactBlobs blobs;
-  fb::Blob codeBlob = blobs.add(code, runtime::kPageSize);
+std::vector<std::byte> ArtifactBuilder::finish(const TargetCode &code) {
+  fb::Blob codeBlob = blobs.add(code.elf, runtime::kPageSize); // At the start of the blobs.
   std::vector<fb::Blob> constantBlobs;
   for (ElementsAttr constant : constants)
     constantBlobs.push_back(blobs.add(bytesOf(constant)));
 
   Offsets<fb::Kernel> kernelTables;
-  for (func::FuncOp kernel : kernels)
-    kernelTables.push_back(writeKernel(kernel));
+  for (auto [kernel, facts] : llvm::zip_equal(kernels, code.kernels))
+    kernelTables.push_back(writeKernel(kernel, facts));
   Offsets<fb::Entry> entries;
   Offsets<fb::MemoryReport> memory;
   for (exec::BlockOp block : blocks) {
@@ -122,11 +149,8 @@ std::vector<std::byte> ArtifactBuilder::finish(std::span<const std::byte> code) 
     entries.push_back(writeEntry(block));
     memory.push_back(writeMemoryReport(block));
   }
-  std::vector<flatbuffers::Offset<flatbuffers::String>> features;
-  for (const std::string &feature : isa.features)
-    features.push_back(builder.CreateString(feature));
-  auto target = fb::CreateTarget(builder, builder.CreateString(Isa::artifactTriple),
-                                 builder.CreateVector(features));
+  auto target = writeTarget(code);
+  fb::Blob emulatedBlob = blobs.add(code.emulated);
   auto metadata = module->getAttrOfType<StringAttr>(graph::attr::kMetadata);
   auto compiler = builder.CreateString("minigptc " MINIGPTC_VERSION ", LLVM " LLVM_VERSION_STRING);
   auto kernelVector = builder.CreateVector(kernelTables);
@@ -142,11 +166,13 @@ std::vector<std::byte> ArtifactBuilder::finish(std::span<const std::byte> code) 
   auto groupVector = builder.CreateVector(groups);
   auto collectiveVector = builder.CreateVector(collectives);
   auto memoryVector = builder.CreateVector(memory);
+  auto cubinVector = builder.CreateVector(writeCubins(code));
   auto metadataString = builder.CreateString(metadata ? metadata.str() : "{}");
   builder.Finish(fb::CreateArtifact(builder, compiler, target, &codeBlob, kernelVector, gemmVector,
                                     blockVector, hostVector, constantVector, entryVector,
                                     locationVector, memoryVector, metadataString, recomputed,
-                                    loopVector, meshVector, groupVector, collectiveVector));
+                                    loopVector, meshVector, groupVector, collectiveVector, cubinVector,
+                                    code.emulated.empty() ? nullptr : &emulatedBlob));
   auto *begin = reinterpret_cast<const std::byte *>(builder.GetBufferPointer());
   return runtime::assembleArtifact({begin, builder.GetSize()}, blobs);
 }

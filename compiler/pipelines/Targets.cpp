@@ -1,0 +1,51 @@
+//===- Targets.cpp - targets by name --------------------------------------===//
+#include "compiler/pipelines/Targets.h"
+#include "compiler/target/cpu/CpuTarget.h"
+#include "compiler/target/cuda/CudaTarget.h"
+
+using namespace minigptc;
+
+static std::unique_ptr<target::Target> makeCpu(const CompileOptions &options) {
+  const cpu::Isa *isa = cpu::Isa::named(options.cpu);
+  if (!isa)
+    throw CompileError("there is no code for cpu '" + options.cpu + "'; it is native or baseline");
+  if (!options.gpuArchs.empty())
+    throw CompileError("a program for the CPU has no code for '" + options.gpuArchs +
+                       "'\n  help: GPU architectures are for target cuda");
+  return cpu::makeTarget(*isa, options);
+}
+
+template <bool emulate>
+static std::unique_ptr<target::Target> makeCuda(const CompileOptions &options) {
+  std::string error;
+  auto archs = cuda::Arch::parseList(options.gpuArchs, error);
+  if (!archs)
+    throw CompileError(error);
+  return cuda::makeTarget(*archs, emulate, options);
+}
+
+namespace {
+struct Entry {
+  const char *name;
+  std::unique_ptr<target::Target> (*make)(const CompileOptions &options);
+};
+constexpr Entry kTargets[] = {
+    {"cpu", makeCpu}, {"cuda", makeCuda<false>}, {"cuda:test", makeCuda<true>}};
+} // namespace
+
+std::vector<std::string> minigptc::targetNames() {
+  std::vector<std::string> names;
+  for (const Entry &entry : kTargets)
+    names.push_back(entry.name);
+  return names;
+}
+
+std::unique_ptr<target::Target> minigptc::makeTarget(const CompileOptions &options) {
+  std::string names;
+  for (const Entry &entry : kTargets) {
+    if (options.target == entry.name)
+      return entry.make(options);
+    names += (names.empty() ? "" : ", ") + std::string(entry.name);
+  }
+  throw CompileError("unknown target '" + options.target + "'\n  help: targets: " + names);
+}
