@@ -51,9 +51,7 @@ CompileOptions BuildFlags::options() const {
 }
 
 /// The driver that runs what is compiled for a target.
-static std::string driverOf(const std::string &target) {
-  return target == "cpu" ? "host" : target;
-}
+static std::string driverOf(const std::string &target) { return target == "cpu" ? "host" : target; }
 
 std::string BuildFlags::chosenTarget() const {
   if (!target.empty())
@@ -116,8 +114,8 @@ runtime::StatusOr<LoadedProgram> minigptc::buildSession(const runtime::RunConfig
   double start = now();
   TracedProgram traced = traceProgram(config, options);
   CompiledProgram compiled = compile(traced.program, flags.options());
-  runtime::StatusOr<runtime::Session> session =
-      runtime::Session::load(compiled.artifact, {.driver = driverOf(flags.chosenTarget()), .threads = flags.threads});
+  runtime::StatusOr<runtime::Session> session = runtime::Session::load(
+      compiled.artifact, {.driver = driverOf(flags.chosenTarget()), .threads = flags.threads});
   if (!session)
     return session.status();
   compiled.stats.traceSeconds = traced.seconds;

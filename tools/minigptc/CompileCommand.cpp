@@ -119,7 +119,9 @@ void minigptc::addCompileCommand(CLI::App &app, int &exitStatus) {
       ->add_option("--stop-after", flags->stopAfter,
                    "Print the IR of a stage instead: " + stageNames())
       ->type_name("STAGE");
-  command->add_option("--emit-ptx", flags->ptxFolder, "cuda: write each kernel's PTX, with lines of the source")
+  command
+      ->add_option("--emit-ptx", flags->ptxFolder,
+                   "cuda: write each kernel's PTX, with lines of the source")
       ->type_name("DIR");
   command->add_flag("--quiet", flags->quiet, "Errors only");
   flags->model.addTo(*command);

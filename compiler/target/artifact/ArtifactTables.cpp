@@ -171,8 +171,8 @@ std::vector<std::byte> ArtifactBuilder::finish(const TargetCode &code) {
   builder.Finish(fb::CreateArtifact(builder, compiler, target, &codeBlob, kernelVector, gemmVector,
                                     blockVector, hostVector, constantVector, entryVector,
                                     locationVector, memoryVector, metadataString, recomputed,
-                                    loopVector, meshVector, groupVector, collectiveVector, cubinVector,
-                                    code.emulated.empty() ? nullptr : &emulatedBlob));
+                                    loopVector, meshVector, groupVector, collectiveVector,
+                                    cubinVector, code.emulated.empty() ? nullptr : &emulatedBlob));
   auto *begin = reinterpret_cast<const std::byte *>(builder.GetBufferPointer());
   return runtime::assembleArtifact({begin, builder.GetSize()}, blobs);
 }

@@ -21,7 +21,8 @@ public:
     FailureOr<std::vector<std::string>> objects = compiler.finish(kernels, stats);
     if (failed(objects))
       return failure();
-    target::TargetCode code{fb::TargetKind::cpu, Isa::artifactTriple, isa.features, {}, {}, {}, {}, {}};
+    target::TargetCode code{
+        fb::TargetKind::cpu, Isa::artifactTriple, isa.features, {}, {}, {}, {}, {}};
     for (func::FuncOp kernel : kernels) {
       KernelPlan plan = planKernel(kernel);
       code.kernels.push_back({int64_t(plan.items), int64_t(plan.grain), int64_t(plan.scratch)});

@@ -58,7 +58,7 @@ struct EntryInfo {
   std::string name;
   std::vector<ParameterInfo> inputs, outputs;
   uint64_t frameBytes = 0;            ///< temporaries
-  uint64_t queueBytes = 0; ///< that the device takes for products and kernels besides
+  uint64_t queueBytes = 0;            ///< that the device takes for products and kernels besides
   std::vector<MemoryShare> peak = {}; ///< what exists when memory is fullest, largest first
 };
 
