@@ -131,6 +131,9 @@ Status train(Session &session, const Flags &flags, const RunConfig &config) {
   auto log = makeConsoleLog(stderr, flags.run.quiet);
   TrainingOptions options = flags.run.trainingOptions(config);
   options.log = log.get();
+  options.target = session.target();
+  if (!flags.run.quiet && options.target != "cpu")
+    fprintf(stderr, "target: %s, %s\n", options.target.c_str(), session.deviceName().c_str());
   options.gemmPeak = [&] { return session.measureGemmPeak(); };
   StatusOr<TrainingSession> training = TrainingSession::prepare(config, options);
   if (!training)

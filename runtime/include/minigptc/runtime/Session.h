@@ -114,6 +114,8 @@ public:
 
   /// What it runs on: "2 threads of AMD EPYC …", "8 devices, each 1 thread of AMD EPYC …".
   const std::string &deviceName() const;
+  /// What the program runs on, by the name that compiling has for it: "cpu", "cuda", "cuda:test".
+  std::string target() const;
   int threads() const; ///< of one device
   int64_t devices() const;
   const Mesh &mesh() const; ///< no axes: a program for one device
