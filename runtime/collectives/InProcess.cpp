@@ -2,6 +2,7 @@
 
 #include "runtime/base/Spin.h"
 #include "runtime/collectives/CollectiveWork.h"
+#include "runtime/hal/Device.h"
 
 #include <algorithm>
 #include <chrono>
@@ -16,7 +17,7 @@ class InProcessWorld::End final : public Communicator {
 public:
   End(InProcessWorld &world, int64_t device) : world_(world), device_(device) {}
   int64_t device() const override { return device_; }
-  Status run(const CollectiveProblem &problem, std::span<void *const> inputs,
+  Status run(Queue &queue, const CollectiveProblem &problem, std::span<void *const> inputs,
              std::span<void *const> outputs, const CollectiveSite &site) override;
 
 private:
@@ -37,8 +38,10 @@ InProcessWorld::Meeting &InProcessWorld::End::meetingOf(const DeviceGroup &group
   return *meetings_.emplace_back(group, &world_.meetingOf(device_, group)).second;
 }
 
-Status InProcessWorld::End::run(const CollectiveProblem &problem, std::span<void *const> inputs,
-                                std::span<void *const> outputs, const CollectiveSite &site) {
+Status InProcessWorld::End::run(Queue &queue, const CollectiveProblem &problem,
+                                std::span<void *const> inputs, std::span<void *const> outputs,
+                                const CollectiveSite &site) {
+  MINIGPTC_RETURN_IF_ERROR(queue.synchronize()); // Others read what the queue wrote.
   Meeting &meeting = meetingOf(problem.group);
   int64_t rank = problem.group.rankOf(device_);
   Visit &mine = meeting.visits[size_t(rank)]; // Nobody looks at it before we have come.

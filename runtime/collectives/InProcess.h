@@ -8,7 +8,7 @@
 //   InProcessWorld world(8, {.placeOf = [&](uint32_t l) { return program.placeOf(l); }});
 //   world.begin();
 //   // in thread d, for each d:
-//   Status status = world.end(d).run(problem, inputs, outputs, site);
+//   Status status = world.end(d).run(*queue, problem, inputs, outputs, site);
 //   world.finish(d, status);
 //   // after all threads:
 //   world.failure();                         // the first one, or success

@@ -319,9 +319,8 @@ Status Stepper::runInstruction(const BoundInstruction &bound) {
 }
 
 Status Stepper::runCollective(const BoundInstruction &bound) {
-  MINIGPTC_RETURN_IF_ERROR(queue_->synchronize()); // others read what the queue wrote
   const Instruction &instruction = bound.instruction;
-  return communicator_->run(program_->collectives[instruction.target], bound.inputs(),
+  return communicator_->run(*queue_, program_->collectives[instruction.target], bound.inputs(),
                             bound.outputs(), {&instruction, instruction.location});
 }
 

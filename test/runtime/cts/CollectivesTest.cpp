@@ -2,6 +2,7 @@
 // an end with a reason whatever goes wrong.
 #include "runtime/base/Scalar.h"
 #include "runtime/collectives/InProcess.h"
+#include "runtime/drivers/host/HostDriver.h"
 
 #include <catch2/catch.hpp>
 #include <chrono>
@@ -18,14 +19,32 @@ using Catch::Matchers::StartsWith;
 
 namespace {
 
-using DeviceBody = std::function<Status(Communicator &)>;
+/// A device's end with a queue to submit to.
+struct QueuedEnd {
+  Communicator &end;
+  Queue &queue;
+  int64_t device() const { return end.device(); }
+  Status run(const CollectiveProblem &problem, std::span<void *const> inputs,
+             std::span<void *const> outputs, const CollectiveSite &site) {
+    return end.run(queue, problem, inputs, outputs, site);
+  }
+};
+
+using DeviceBody = std::function<Status(QueuedEnd &)>;
 
 /// Runs `body` on each device's thread; the world's failure.
 Status onDevices(InProcessWorld &world, const DeviceBody &body) {
-  world.begin();
+  std::unique_ptr<Device> device = *createHostDriver()->open(0, {.threads = 1});
+  std::vector<std::unique_ptr<Queue>> queues;
   std::vector<std::thread> threads;
+  world.begin();
   for (int64_t d = 0; d < world.devices(); ++d)
-    threads.emplace_back([&, d] { world.finish(d, body(world.end(d))); });
+    queues.push_back(*device->createQueue());
+  for (int64_t d = 0; d < world.devices(); ++d)
+    threads.emplace_back([&, d] {
+      QueuedEnd end{world.end(d), *queues[size_t(d)]};
+      world.finish(d, body(end));
+    });
   for (std::thread &thread : threads)
     thread.join();
   return world.failure();
@@ -206,7 +225,7 @@ TEST_CASE("cts: groups of a mesh") {
 /// Runs cases of a mesh, one after the other, with delays before some calls.
 static void checkProblems(InProcessWorld &world, const std::vector<CollectiveProblem> &problems) {
   std::vector<int64_t> wrong(size_t(world.devices()), -1);
-  Status status = onDevices(world, [&](Communicator &end) {
+  Status status = onDevices(world, [&](QueuedEnd &end) {
     std::minstd_rand random(unsigned(end.device() + 1));
     for (size_t k = 0; k < problems.size(); ++k) {
       const CollectiveProblem &p = problems[k];
@@ -250,7 +269,7 @@ TEST_CASE("cts: narrow elements are combined in f32 and rounded once") {
     std::vector<std::vector<std::byte>> values; // large + 1 is large, if it is rounded
     for (double value : {large, 1.0, 1.0})
       values.push_back(bytesOf(dtype, {value}));
-    Status status = onDevices(world, [&, dtype = dtype](Communicator &end) {
+    Status status = onDevices(world, [&](QueuedEnd &end) {
       std::vector<void *> buffer{values[size_t(end.device())].data()};
       return end.run(p, buffer, buffer, {&p});
     });
@@ -277,7 +296,7 @@ TEST_CASE("cts: a large all-reduce gives all devices the bits of a sum in order"
   for (int64_t d = 1; d < devices; ++d)
     for (int64_t i = 0; i < count; ++i)
       sum[size_t(i)] += values[size_t(d)][size_t(i)];
-  Status status = onDevices(world, [&](Communicator &end) {
+  Status status = onDevices(world, [&](QueuedEnd &end) {
     std::vector<void *> buffer{values[size_t(end.device())].data()};
     return end.run(p, buffer, buffer, {&p});
   });
@@ -293,7 +312,7 @@ TEST_CASE("cts: groups at the same time") {
   CollectiveProblem columns = rows;
   columns.group = {{4}, {2}};
   std::vector<int64_t> results(8);
-  Status status = onDevices(world, [&](Communicator &end) {
+  Status status = onDevices(world, [&](QueuedEnd &end) {
     std::vector<int64_t> data(3, int64_t(1) << end.device());
     std::vector<void *> buffer{data.data()};
     for (int round = 0; round < 50; ++round) {
@@ -323,7 +342,7 @@ InProcessOptions withPlaces() {
   return {.placeOf = [](uint32_t line) { return "model.cpp:" + std::to_string(line); }};
 }
 
-Status reduceOnce(Communicator &end, const CollectiveProblem &p, uint32_t line,
+Status reduceOnce(QueuedEnd &end, const CollectiveProblem &p, uint32_t line,
                   const void *instruction) {
   std::vector<float> data(size_t(p.operands[0].block), 1);
   std::vector<void *> buffer{data.data()};
@@ -336,7 +355,7 @@ TEST_CASE("cts: a device that fails ends all others, with its reason") {
   InProcessWorld world(4, withPlaces());
   CollectiveProblem p = sumOf(8, {{1}, {4}});
   std::atomic<int> ended = 0;
-  Status status = onDevices(world, [&](Communicator &end) {
+  Status status = onDevices(world, [&](QueuedEnd &end) {
     MINIGPTC_RETURN_IF_ERROR(reduceOnce(end, p, 1, &p));
     if (end.device() == 2)
       return Status(StatusCode::resourceExhausted, "no memory on device 2");
@@ -348,14 +367,14 @@ TEST_CASE("cts: a device that fails ends all others, with its reason") {
   CHECK(status.message() == "no memory on device 2");
   CHECK(ended == 3);
   // The world can be used again.
-  CHECK(onDevices(world, [&](Communicator &end) { return reduceOnce(end, p, 3, &p); }).ok());
+  CHECK(onDevices(world, [&](QueuedEnd &end) { return reduceOnce(end, p, 3, &p); }).ok());
 }
 
 TEST_CASE("cts: who has ended is named at once, though others still work") {
   InProcessWorld world(4, withPlaces());
   CollectiveProblem p = sumOf(8, {{1}, {4}});
   std::atomic<bool> told = false;
-  Status status = onDevices(world, [&](Communicator &end) {
+  Status status = onDevices(world, [&](QueuedEnd &end) {
     if (end.device() == 3)
       return Status();
     while (end.device() == 1 && !told) // Does not come before the failure is known.
@@ -376,7 +395,7 @@ TEST_CASE("cts: devices that wait for each other are told, though others still w
   InProcessWorld world(6, withPlaces());
   CollectiveProblem rows = sumOf(8, {{1}, {2}}), columns = sumOf(8, {{2}, {2}});
   std::atomic<bool> told = false;
-  Status status = onDevices(world, [&](Communicator &end) {
+  Status status = onDevices(world, [&](QueuedEnd &end) {
     while (end.device() > 3 && !told)
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
     if (end.device() > 3)
@@ -395,7 +414,7 @@ TEST_CASE("cts: devices that wait for each other are told, though others still w
 TEST_CASE("cts: who waits where others still have to come first is not stuck") {
   InProcessWorld world(4, withPlaces());
   CollectiveProblem all = sumOf(8, {{1}, {4}}), pair = sumOf(8, {{1}, {2}});
-  Status status = onDevices(world, [&](Communicator &end) {
+  Status status = onDevices(world, [&](QueuedEnd &end) {
     for (int round = 0; round < 20; ++round) {
       if (end.device() % 2 == round % 2) // Others wait meanwhile, for this one or its pair.
         std::this_thread::sleep_for(std::chrono::milliseconds(1));
@@ -412,12 +431,12 @@ TEST_CASE("cts: who waits where others still have to come first is not stuck") {
 TEST_CASE("cts: members that do not agree are told apart") {
   InProcessWorld world(3, withPlaces());
   CollectiveProblem p = sumOf(8, {{1}, {3}}), other = sumOf(9, {{1}, {3}});
-  Status sizes = onDevices(world, [&](Communicator &end) {
+  Status sizes = onDevices(world, [&](QueuedEnd &end) {
     return reduceOnce(end, end.device() == 1 ? other : p, uint32_t(end.device()), &p);
   });
   CHECK(sizes.message() == "device 0 is in all_reduce sum f32[8] over 3 devices at model.cpp:0, "
                            "but device 1 in all_reduce sum f32[9] over 3 devices at model.cpp:1");
-  Status instructions = onDevices(world, [&](Communicator &end) {
+  Status instructions = onDevices(world, [&](QueuedEnd &end) {
     return reduceOnce(end, p, uint32_t(end.device()), end.device() == 2 ? &other : &p);
   });
   CHECK_THAT(instructions.message(), Contains("but device 2 in"));
