@@ -23,12 +23,13 @@ static void markEntry(func::FuncOp function) {
 }
 
 /// The module's public functions as entries, compiled without the cache.
-static CompiledProgram compileModule(ModuleOp module) {
+static CompiledProgram compileModule(ModuleOp module, StringRef target) {
   OwningOpRef<ModuleOp> copy(module.clone());
   for (auto function : copy->getOps<func::FuncOp>())
     if (function.isPublic())
       markEntry(function);
   CompileOptions options;
+  options.target = target.str();
   options.useCache = false;
   return compileText(printModule(*copy), "random.mlir", options);
 }
@@ -46,8 +47,8 @@ static runtime::Session load(const CompiledProgram &program) {
   return *std::move(session);
 }
 
-CompiledModule::CompiledModule(ModuleOp module)
-    : context_(*module.getContext()), session_(load(compileModule(module))) {}
+CompiledModule::CompiledModule(ModuleOp module, StringRef target)
+    : context_(*module.getContext()), session_(load(compileModule(module, target))) {}
 CompiledModule::CompiledModule(const Program &program, MLIRContext &context)
     : context_(context), session_(load(compileTraced(program))) {}
 

@@ -21,7 +21,7 @@ namespace minigptc::test {
 /// Errors are std::runtime_error.
 class CompiledModule {
 public:
-  explicit CompiledModule(mlir::ModuleOp module);
+  explicit CompiledModule(mlir::ModuleOp module, llvm::StringRef target = "cpu");
   /// Types of results are those of `context`.
   CompiledModule(const Program &program, mlir::MLIRContext &context);
 

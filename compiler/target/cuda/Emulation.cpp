@@ -122,16 +122,18 @@ static bool rewrite(Module &module, std::string &error) {
   return !verifyModule(module, &stream);
 }
 
-FailureOr<std::string> emulation::compileObject(std::unique_ptr<Module> module,
-                                                std::string &error) {
-  std::unique_ptr<TargetMachine> machine = cpu::createTargetMachine(cpu::Isa::baseline());
+/// Makes the module one of x86-64, by `change`, and an object of that.
+static FailureOr<std::string>
+emitObject(Module &module, function_ref<bool(Module &, std::string &)> change, std::string &error) {
+  std::unique_ptr<TargetMachine> machine =
+      minigptc::cpu::createTargetMachine(minigptc::cpu::Isa::baseline());
   if (!machine) {
     error = "this LLVM has no code generator for x86-64, for which the emulator needs code";
     return failure();
   }
-  module->setTargetTriple(machine->getTargetTriple());
-  module->setDataLayout(machine->createDataLayout());
-  if (!rewrite(*module, error))
+  module.setTargetTriple(machine->getTargetTriple());
+  module.setDataLayout(machine->createDataLayout());
+  if (!change(module, error))
     return failure();
   SmallVector<char, 0> object;
   raw_svector_ostream stream(object);
@@ -140,13 +142,26 @@ FailureOr<std::string> emulation::compileObject(std::unique_ptr<Module> module,
     error = "this LLVM cannot write object files";
     return failure();
   }
-  passes.run(*module);
+  passes.run(module);
   return std::string(object.begin(), object.end());
+}
+
+FailureOr<std::string> emulation::compileObject(std::unique_ptr<Module> module,
+                                                std::string &error) {
+  return emitObject(*module, rewrite, error);
 }
 
 FailureOr<std::vector<std::byte>> emulation::link(ArrayRef<std::string> objects,
                                                   std::string &error) {
-  return cpu::linkSharedObject(objects, error);
+  if (!objects.empty())
+    return cpu::linkSharedObject(objects, error);
+  LLVMContext context;
+  Module empty("no kernels", context);
+  FailureOr<std::string> object =
+      emitObject(empty, [](Module &, std::string &) { return true; }, error);
+  if (failed(object))
+    return failure();
+  return cpu::linkSharedObject({*object}, error);
 }
 
 FailureOr<std::vector<std::byte>> emulation::compile(std::unique_ptr<Module> module,

@@ -36,7 +36,7 @@ namespace minigptc::cuda::emulation {
 llvm::FailureOr<std::string> compileObject(std::unique_ptr<llvm::Module> module,
                                            std::string &error);
 
-/// A shared object for `EmulatedModule::load`.
+/// A shared object for `EmulatedModule::load`; of no objects, one without kernels.
 llvm::FailureOr<std::vector<std::byte>> link(llvm::ArrayRef<std::string> objects,
                                              std::string &error);
 

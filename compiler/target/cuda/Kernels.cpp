@@ -80,7 +80,7 @@ FailureOr<ModuleCode> minigptc::cuda::compileKernels(ModuleOp module, ArrayRef<A
     objects.push_back(std::move(job.code.object));
   }
   std::string error;
-  if (options.emulate && !objects.empty()) {
+  if (options.emulate) { // Also where a program has no kernels: the artifact says so.
     auto emulated = emulation::link(objects, error);
     if (failed(emulated))
       return module.emitError("cannot link kernels for the emulator: ") << error;

@@ -26,6 +26,14 @@ struct Side {
   ArrayRef<int64_t> shape() const { return cast<RankedTensorType>(value.getType()).getShape(); }
   SmallVector<int64_t> free() const { return getFreeDims(shape().size(), batch, contract); }
   bool collapsible() const { return areCollapsible(shape(), contract); }
+  /// Batching, free, contracted dimensions, in that order.
+  SmallVector<int64_t> order() const {
+    SmallVector<int64_t> dims(batch);
+    llvm::append_range(dims, free());
+    llvm::append_range(dims, contract);
+    return dims;
+  }
+  bool isPacked() const { return llvm::is_sorted(order()); }
 };
 
 Side lhsOf(DotGeneralOp dot) {
@@ -105,11 +113,10 @@ struct FoldResultTranspose : OpRewritePattern<TransposeOp> {
   }
 };
 
-/// Puts the contracted dimensions last, in the order in which they are named.
+/// Puts the batching dimensions first and the contracted ones last, in the order in which they
+/// are named: all free dimensions are one run then.
 void packContraction(PatternRewriter &rewriter, Location loc, Side &side) {
-  SmallVector<int64_t> permutation(side.batch);
-  llvm::append_range(permutation, side.free());
-  llvm::append_range(permutation, side.contract);
+  SmallVector<int64_t> permutation = side.order();
   auto type = cast<RankedTensorType>(side.value.getType());
   SmallVector<int64_t> shape;
   for (int64_t dim : permutation)
@@ -155,12 +162,45 @@ struct MakeOneK : OpRewritePattern<DotGeneralOp> {
   }
 };
 
+/// Packs operands that no library takes as they lie; see GemmPacking.
+struct PackOperands : OpRewritePattern<DotGeneralOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(DotGeneralOp dot, PatternRewriter &rewriter) const override {
+    std::optional<GemmForm> form = getGemmForm(dot);
+    GemmPacking packing = form ? getGemmPacking(*form) : GemmPacking();
+    Side lhs = lhsOf(dot), rhs = rhsOf(dot);
+    bool packsLhs = packing.lhs && !lhs.isPacked(), packsRhs = packing.rhs && !rhs.isPacked();
+    if (packsLhs)
+      packContraction(rewriter, dot.getLoc(), lhs);
+    if (packsRhs)
+      packContraction(rewriter, dot.getLoc(), rhs);
+    if (!packsLhs && !packsRhs)
+      return failure();
+    replace(rewriter, dot, lhs, rhs);
+    return success();
+  }
+};
+
+/// A sum of no products.
+struct FoldNoDepth : OpRewritePattern<DotGeneralOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(DotGeneralOp dot, PatternRewriter &rewriter) const override {
+    ArrayRef<int64_t> shape = lhsOf(dot).shape();
+    if (!llvm::any_of(dot.getLhsContract(), [&](int64_t dim) { return shape[dim] == 0; }))
+      return failure();
+    auto type = cast<RankedTensorType>(dot.getType());
+    auto zero = DenseElementsAttr::get(type, rewriter.getZeroAttr(type.getElementType()));
+    rewriter.replaceOpWithNewOp<ConstantOp>(dot, zero);
+    return success();
+  }
+};
+
 struct CanonicalizeDots : minigptc::graph::impl::GraphCanonicalizeDotsBase<CanonicalizeDots> {
   void runOnOperation() override {
     // Transposes are folded first: those that MakeOneK inserts must stay.
     RewritePatternSet fold(&getContext()), pack(&getContext());
-    fold.add<FoldTransposes, FoldResultTranspose>(&getContext());
-    pack.add<MakeOneK>(&getContext());
+    fold.add<FoldTransposes, FoldResultTranspose, FoldNoDepth>(&getContext());
+    pack.add<MakeOneK, PackOperands>(&getContext());
     if (failed(applyPatternsGreedily(getOperation(), std::move(fold))) ||
         failed(applyPatternsGreedily(getOperation(), std::move(pack))))
       signalPassFailure();

@@ -140,6 +140,43 @@ template <typename Product> static std::optional<GemmForm> computeForm(Product d
   return form;
 }
 
+/// Calls of a library that takes one batch dimension: runs of a stride are one dimension, the
+/// largest is the call's.
+static int64_t countCalls(const GemmForm &form) {
+  int64_t calls = 1, largest = 1, run = 1;
+  auto endRun = [&] {
+    calls *= run, largest = std::max(largest, run), run = 1;
+  };
+  std::optional<size_t> inner; // The dimension that the next outer one continues from.
+  for (size_t d = form.batch.size(); d-- > 0;) {
+    if (form.batch[d] == 1)
+      continue;
+    auto continues = [&](ArrayRef<int64_t> strides) {
+      return strides[d] == strides[*inner] * form.batch[*inner];
+    };
+    if (inner && !(continues(form.lhsBatchStrides) && continues(form.rhsBatchStrides) &&
+                   continues(form.outBatchStrides)))
+      endRun();
+    run *= form.batch[d];
+    inner = d;
+  }
+  endRun();
+  return calls / std::max<int64_t>(largest, 1);
+}
+
+GemmPacking minigptc::graph::getGemmPacking(const GemmForm &form) {
+  if (form.m == 0 || form.n == 0 || llvm::is_contained(form.batch, 0))
+    return {};
+  auto isStrided = [](int64_t rows, int64_t columns, ArrayRef<int64_t> strides) {
+    return rows != 1 && columns != 1 && strides[0] != 1 && strides[1] != 1;
+  };
+  bool many = countCalls(form) > kMaxGemmCalls;
+  // The columns of a result are apart where those of the right operand are no one run.
+  return {many || isStrided(form.m, form.k, form.lhsStrides),
+          many || isStrided(form.k, form.n, form.rhsStrides) ||
+              isStrided(form.m, form.n, form.outStrides)};
+}
+
 std::optional<GemmForm> minigptc::graph::getGemmForm(DotGeneralOp dot) { return computeForm(dot); }
 
 std::optional<GemmForm> minigptc::graph::getGemmForm(Operation *op) {

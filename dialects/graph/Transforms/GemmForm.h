@@ -30,12 +30,21 @@ struct GemmForm {
   llvm::SmallVector<int64_t> lhsBatchStrides, rhsBatchStrides, outBatchStrides;
 };
 
+/// An operand that must be packed, by a transpose in memory, before a library computes the
+/// product: a matrix with a stride in both of its dimensions, or batch dimensions that would
+/// make more than `kMaxGemmCalls` calls of one batch each.
+struct GemmPacking {
+  bool lhs = false, rhs = false;
+};
+inline constexpr int64_t kMaxGemmCalls = 64;
+GemmPacking getGemmPacking(const GemmForm &form);
+
 /// True for element types that matrix products are made of (f32, f64, bf16). A
 /// dot_general of any other type becomes a generated kernel.
 bool isGemmType(mlir::Type elementType);
 
 /// The form of a dot_general of a GEMM type, or nothing where its contracted
-/// dimensions are not one K (see `--graph-canonicalize-dots`).
+/// dimensions are not one K (see `--graph-canonicalize-dots`), or where they are empty.
 std::optional<GemmForm> getGemmForm(DotGeneralOp dot);
 
 /// The form if the op is a dot_general, or a dot_accumulate, that a GEMM computes:

@@ -145,8 +145,9 @@ def GraphCanonicalizeDots : Pass<"graph-canonicalize-dots", "::mlir::func::FuncO
     A GEMM wants each of M, N and K to be one run of memory. A transpose in front
     of a product, or behind it, needs no kernel: the product names other dimensions,
     or its operands in the other order. Contracted dimensions that are no single run
-    are reordered, or packed by a transpose; batching and free dimensions never need
-    that (see GemmForm.h).
+    are reordered, or packed by a transpose. So is an operand that has a stride in both
+    dimensions of its matrix, or whose batching dimensions would make many calls of a
+    library that takes one (GemmPacking in GemmForm.h). A product of no depth is zeros.
 
     ```mlir
     %t = graph.transpose %w, dims = [1, 0] : (tensor<8x4xf32>) -> tensor<4x8xf32>

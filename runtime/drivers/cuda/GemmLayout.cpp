@@ -48,6 +48,23 @@ std::vector<BatchDim> mergedBatch(const GemmProblem &p, bool swapped) {
   return dims;
 }
 
+/// Cuts a dimension that is too large for one call into an inner one and one that is walked,
+/// where it has a divisor for that. (A library may take it even so.)
+void splitTooLarge(std::vector<BatchDim> &dims) {
+  auto largest = std::ranges::max_element(dims, {}, &BatchDim::size);
+  if (largest == dims.end() || largest->size <= kMaxBatch)
+    return;
+  int64_t parts = (largest->size + kMaxBatch - 1) / kMaxBatch;
+  while (largest->size % parts != 0)
+    if (++parts > kMaxBatch)
+      return;
+  BatchDim outer{parts, largest->strides};
+  largest->size /= parts;
+  for (int64_t &stride : outer.strides)
+    stride *= largest->size;
+  dims.push_back(outer);
+}
+
 uint32_t alignmentOf(const std::vector<BatchDim> &dims, size_t operand, int64_t elementBytes) {
   int64_t alignment = 64;
   for (const BatchDim &dim : dims)
@@ -91,6 +108,7 @@ StatusOr<GemmLayout> layoutForBlas(const GemmProblem &p) {
   layout.a = *a, layout.b = *b, layout.c = *c;
 
   std::vector<BatchDim> dims = mergedBatch(p, layout.swapped);
+  splitTooLarge(dims);
   int64_t inBytes = sizeOf(p.typeOf(p.lhs)), outBytes = sizeOf(p.typeOf(p.out));
   layout.a.alignment = alignmentOf(dims, 0, inBytes);
   layout.b.alignment = alignmentOf(dims, 1, inBytes);

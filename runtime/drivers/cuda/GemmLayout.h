@@ -34,6 +34,9 @@ struct GemmLayout {
   std::vector<GemmOffsets> calls;
 };
 
+/// Members of a call: a grid's third dimension has no more.
+inline constexpr int64_t kMaxBatch = 65535;
+
 /// Nothing is to be computed: the result has no elements, or stays what it is.
 bool isEmpty(const GemmProblem &problem);
 

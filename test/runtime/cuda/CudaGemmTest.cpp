@@ -150,6 +150,13 @@ TEST_CASE("cuda: batches are one call where they are one run") {
   }
 }
 
+TEST_CASE("cuda: a batch larger than a grid is several calls") {
+  constexpr int64_t members = 3 * kMaxBatch - 3; // three calls of 65534
+  check({DType::f32, 1, 1, 2, {members}, {2, 1, {2}}, {1, 1, {0}}, {1, 1, {1}}, 1, false}, 3);
+  GemmProblem prime{DType::f32, 1, 1, 2, {65537}, {2, 1, {2}}, {1, 1, {0}}, {1, 1, {1}}, 1, false};
+  CHECK(layoutForBlas(prime)->calls.size() == 1);
+}
+
 TEST_CASE("cuda: what cuBLASLt cannot do says so") {
   auto refusal = [](const GemmProblem &p) {
     auto layout = layoutForBlas(p);

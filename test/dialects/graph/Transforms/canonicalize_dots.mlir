@@ -85,3 +85,48 @@ func.func @integers(%x: tensor<4x3xi32>, %w: tensor<4x5xi32>) -> tensor<3x5xi32>
   %y = graph.dot_general %xt, %w, batching_dims = [] x [], contracting_dims = [1] x [0] : (tensor<3x4xi32>, tensor<4x5xi32>) -> tensor<3x5xi32>
   return %y : tensor<3x5xi32>
 }
+
+// -----
+
+// A batch between rows and depth: a matrix with two strides is packed, one with a stride of one is not.
+// CHECK-LABEL: func @pack_batch
+// CHECK: %[[T:.*]] = graph.transpose %arg0, dims = [2, 0, 1] : (tensor<5x7x3xf32>) -> tensor<3x5x7xf32>
+// CHECK: graph.dot_general %[[T]], %arg1, batching_dims = [0] x [1], contracting_dims = [2] x [0]
+func.func @pack_batch(%x: tensor<5x7x3xf32>, %w: tensor<7x3x4xf32>) -> tensor<3x5x4xf32> {
+  %y = graph.dot_general %x, %w, batching_dims = [2] x [1], contracting_dims = [1] x [0] : (tensor<5x7x3xf32>, tensor<7x3x4xf32>) -> tensor<3x5x4xf32>
+  return %y : tensor<3x5x4xf32>
+}
+
+// -----
+
+// Free dimensions around the depth: columns of the result would lie apart.
+// CHECK-LABEL: func @pack_columns
+// CHECK: %[[T:.*]] = graph.transpose %arg1, dims = [0, 2, 1] : (tensor<11x7x3xf32>) -> tensor<11x3x7xf32>
+// CHECK: graph.dot_general %arg0, %[[T]], batching_dims = [] x [], contracting_dims = [1] x [2]
+func.func @pack_columns(%x: tensor<9x7xf32>, %w: tensor<11x7x3xf32>) -> tensor<9x11x3xf32> {
+  %y = graph.dot_general %x, %w, batching_dims = [] x [], contracting_dims = [1] x [1] : (tensor<9x7xf32>, tensor<11x7x3xf32>) -> tensor<9x11x3xf32>
+  return %y : tensor<9x11x3xf32>
+}
+
+// -----
+
+// Batching dimensions in two orders: 6 calls are well, 70 are not.
+// CHECK-LABEL: func @pack_calls
+// CHECK: graph.dot_general %arg0, %arg1, batching_dims = [0, 1] x [1, 0]
+// CHECK: %[[T:.*]] = graph.transpose %arg3, dims = [1, 0, 3, 2]
+// CHECK: graph.dot_general %arg2, %[[T]], batching_dims = [0, 1] x [0, 1], contracting_dims = [3] x [3]
+func.func @pack_calls(%a: tensor<6x80x2x3xf32>, %b: tensor<80x6x3x2xf32>, %c: tensor<70x80x2x3xf32>, %d: tensor<80x70x3x2xf32>) -> (tensor<6x80x2x2xf32>, tensor<70x80x2x2xf32>) {
+  %y = graph.dot_general %a, %b, batching_dims = [0, 1] x [1, 0], contracting_dims = [3] x [2] : (tensor<6x80x2x3xf32>, tensor<80x6x3x2xf32>) -> tensor<6x80x2x2xf32>
+  %z = graph.dot_general %c, %d, batching_dims = [0, 1] x [1, 0], contracting_dims = [3] x [2] : (tensor<70x80x2x3xf32>, tensor<80x70x3x2xf32>) -> tensor<70x80x2x2xf32>
+  return %y, %z : tensor<6x80x2x2xf32>, tensor<70x80x2x2xf32>
+}
+
+// -----
+
+// CHECK-LABEL: func @no_depth
+// CHECK: %[[Z:.*]] = graph.constant dense<0.000000e+00> : tensor<3x5xf32>
+// CHECK: return %[[Z]]
+func.func @no_depth(%x: tensor<3x0xf32>, %w: tensor<0x5xf32>) -> tensor<3x5xf32> {
+  %y = graph.dot_general %x, %w, batching_dims = [] x [], contracting_dims = [1] x [0] : (tensor<3x0xf32>, tensor<0x5xf32>) -> tensor<3x5xf32>
+  return %y : tensor<3x5xf32>
+}
