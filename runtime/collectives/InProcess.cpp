@@ -10,8 +10,6 @@
 
 namespace minigptc::runtime {
 
-Communicator::~Communicator() = default;
-
 /// One device's end.
 class InProcessWorld::End final : public Communicator {
 public:
@@ -19,6 +17,8 @@ public:
   int64_t device() const override { return device_; }
   Status run(Queue &queue, const CollectiveProblem &problem, std::span<void *const> inputs,
              std::span<void *const> outputs, const CollectiveSite &site) override;
+  Status meet(const DeviceGroup &group, const CollectiveProblem *problem,
+              const CollectiveSite &site);
 
 private:
   Meeting &meetingOf(const DeviceGroup &group);
@@ -62,6 +62,16 @@ Status InProcessWorld::End::run(Queue &queue, const CollectiveProblem &problem,
   return world_.meet(meeting, device_, rank, /*entering=*/false);
 }
 
+Status InProcessWorld::End::meet(const DeviceGroup &group, const CollectiveProblem *problem,
+                                 const CollectiveSite &site) {
+  Meeting &meeting = meetingOf(group);
+  int64_t rank = group.rankOf(device_);
+  Visit &mine = meeting.visits[size_t(rank)];
+  mine.problem = problem;
+  mine.site = site;
+  return world_.meet(meeting, device_, rank, /*entering=*/true);
+}
+
 InProcessWorld::InProcessWorld(int64_t devices, InProcessOptions options)
     : options_(std::move(options)), states_(size_t(devices)) {
   for (int64_t device = 0; device < devices; ++device)
@@ -69,6 +79,13 @@ InProcessWorld::InProcessWorld(int64_t devices, InProcessOptions options)
 }
 
 InProcessWorld::~InProcessWorld() = default;
+
+Communicator &InProcessWorld::end(int64_t device) { return *ends_[size_t(device)]; }
+
+Status InProcessWorld::meet(int64_t device, const DeviceGroup &group,
+                            const CollectiveProblem *problem, const CollectiveSite &site) {
+  return ends_[size_t(device)]->meet(group, problem, site);
+}
 
 void InProcessWorld::begin() {
   std::lock_guard lock(mutex_);
@@ -215,7 +232,9 @@ Status InProcessWorld::checkAgreement(const Meeting &meeting) {
   const Visit &first = meeting.visits.front();
   for (size_t r = 1; r < meeting.visits.size(); ++r) {
     const Visit &other = meeting.visits[r];
-    if (other.site.instruction == first.site.instruction && *other.problem == *first.problem)
+    bool same = other.problem && first.problem ? *other.problem == *first.problem
+                                               : other.problem == first.problem;
+    if (same && other.site.instruction == first.site.instruction)
       continue;
     return Status(StatusCode::internal, "device " + std::to_string(meeting.members.front()) +
                                             " is in " + describeVisit(first) + ", but device " +
@@ -226,6 +245,8 @@ Status InProcessWorld::checkAgreement(const Meeting &meeting) {
 }
 
 std::string InProcessWorld::describeVisit(const Visit &visit) const {
+  if (!visit.problem)
+    return "the replay of a recorded step";
   std::string place = options_.placeOf ? options_.placeOf(visit.site.location) : "";
   return visit.problem->describe() + (place.empty() ? "" : " at " + place);
 }

@@ -43,28 +43,29 @@ struct InProcessOptions {
   std::function<std::string(uint32_t)> placeOf = {};
 };
 
-class InProcessWorld {
+class InProcessWorld final : public World {
 public:
   InProcessWorld(int64_t devices, InProcessOptions options);
-  ~InProcessWorld();
+  ~InProcessWorld() override;
 
-  Communicator &end(int64_t device) { return *ends_[size_t(device)]; }
+  Communicator &end(int64_t device) override;
   int64_t devices() const { return int64_t(ends_.size()); }
 
-  /// Before a run, while no device's thread is inside: forgets the last one.
-  void begin();
-  /// This device's run is over. A failure ends the others' collectives.
-  void finish(int64_t device, const Status &status);
+  void begin() override;
+  void finish(int64_t device, const Status &status) override;
+  Status failure() override;
   /// Ends all collectives of this run, the present ones included.
   void fail(Status status);
-  /// The first failure of the run.
-  Status failure();
+  /// Only a meeting: all members of the device's group have come for the same problem (null:
+  /// to replay what they have recorded), whatever then does the work.
+  Status meet(int64_t device, const DeviceGroup &group, const CollectiveProblem *problem,
+              const CollectiveSite &site);
 
 private:
   class End;
   /// What a member brought to a meeting.
   struct Visit {
-    const CollectiveProblem *problem = nullptr;
+    const CollectiveProblem *problem = nullptr; ///< null: a replay
     std::vector<const void *> inputs;
     std::vector<void *> outputs;
     CollectiveSite site;
@@ -99,7 +100,7 @@ private:
   std::string describeVisit(const Visit &visit) const;
 
   InProcessOptions options_;
-  std::vector<std::unique_ptr<Communicator>> ends_;
+  std::vector<std::unique_ptr<End>> ends_;
   std::mutex mutex_;
   std::vector<DeviceState> states_;
   /// By strides, sizes and the device of rank 0.

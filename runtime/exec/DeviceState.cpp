@@ -91,6 +91,12 @@ void DeviceState::forgetRecordings() {
     memory.forgetRecording();
 }
 
+void DeviceState::forgetRuns() {
+  forgetRecordings();
+  for (auto &[entry, memory] : entries_)
+    memory.runs = 0;
+}
+
 std::string describePeak(const Program &program, const Entry &entry) {
   constexpr size_t most = 3;
   for (const MemoryReport &report : program.memory) {

@@ -49,6 +49,8 @@ public:
   Status download(const EntryMemory &memory, const Entry &entry, std::span<void *const> host);
   /// Addresses that recordings hold are no longer right.
   void forgetRecordings();
+  /// No entry has run before.
+  void forgetRuns();
 
 private:
   DeviceState(const Program &program, Device &device) : program_(program), device_(device) {}

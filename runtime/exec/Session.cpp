@@ -82,8 +82,8 @@ struct Session::Impl {
 
   Program program;
   std::string metadata, name, driver;
-  std::vector<EntryInfo> entries;        ///< as `program.entries`
-  std::unique_ptr<InProcessWorld> world; ///< null: a program for one device
+  std::vector<EntryInfo> entries; ///< as `program.entries`
+  std::unique_ptr<World> world;   ///< null: a program for one device
   std::vector<DeviceEnd> devices;
   std::unique_ptr<DriverThreads> threads;
   std::function<void(const InstructionEvent &)> callback; ///< empty: nobody profiles
@@ -91,7 +91,7 @@ struct Session::Impl {
   bool checksReplicas = false;
 
   Status openDevices(const SessionOptions &options);
-  Status openDevice(int64_t number, const SessionOptions &options);
+  Status connect(const Driver &driver, int threadsPerDevice);
   StatusOr<size_t> find(std::string_view name) const;
   /// `cancelled` leaves `inputs` as they were; an entry that donates gives it only
   /// if it is `interruptible`. `observers`: none, or one for each device.
@@ -117,43 +117,54 @@ Status Session::Impl::openDevices(const SessionOptions &options) {
     return Status(StatusCode::failedPrecondition,
                   "the program is for " + std::to_string(count) + " devices; one process has " +
                       std::to_string(kMaxDriverThreads) + " at most");
-  if (program.target == fb::TargetKind::cuda && count > 1)
-    return Status(StatusCode::failedPrecondition, "the program is for " + std::to_string(count) +
-                                                      " GPUs; this runtime uses one at a time")
-        .withHelp("compile it for one GPU, or with --target cpu");
+  const Driver *found = findDriver(driver);
+  if (found && count > 1) // Before anything is loaded.
+    MINIGPTC_RETURN_IF_ERROR(found->provide(count));
   checksReplicas = options.checkReplicas;
   int threadsPerDevice = threadsOf(options, count);
-  if (count > 1 || !program.groups.empty()) {
-    bool roomToSpin = count * std::max(threadsPerDevice, 1) <= availableCores();
-    world = std::make_unique<InProcessWorld>(
-        count, InProcessOptions{.spinMicroseconds = roomToSpin ? 50 : 0,
-                                .placeOf = [this](uint32_t l) { return program.placeOf(l); }});
+  for (int64_t number = 0; number < count; ++number) {
+    StatusOr<std::unique_ptr<Device>> device = runtime::openDevice(
+        driver, found ? found->indexOf(number) : 0, {.threads = threadsPerDevice});
+    if (!device)
+      return device.status();
+    devices.emplace_back().device = std::move(*device);
+  }
+  if (count > 1 || !program.groups.empty())
+    MINIGPTC_RETURN_IF_ERROR(connect(*found, threadsPerDevice));
+  for (int64_t number = 0; number < count; ++number) {
+    DeviceEnd &end = devices[size_t(number)];
+    StatusOr<Stepper> stepper =
+        Stepper::create(program, *end.device, world ? &world->end(number) : nullptr);
+    if (!stepper)
+      return stepper.status();
+    end.stepper = std::move(*stepper);
   }
   StatusOr<std::unique_ptr<DriverThreads>> drivers = DriverThreads::create(count);
   if (!drivers)
     return drivers.status();
   threads = std::move(*drivers);
-  for (int64_t number = 0; number < count; ++number)
-    MINIGPTC_RETURN_IF_ERROR(openDevice(number, options));
   name = devices.front().device->info().name;
   if (count > 1)
     name = std::to_string(count) + " devices, each " + name;
   return {};
 }
 
-Status Session::Impl::openDevice(int64_t number, const SessionOptions &options) {
-  int threadCount = threadsOf(options, program.mesh.numDevices());
-  StatusOr<std::unique_ptr<Device>> device =
-      runtime::openDevice(driver, 0, {.threads = threadCount});
-  if (!device)
-    return device.status();
-  DeviceEnd &end = devices.emplace_back();
-  end.device = std::move(*device);
-  StatusOr<Stepper> stepper =
-      Stepper::create(program, *end.device, world ? &world->end(number) : nullptr);
-  if (!stepper)
-    return stepper.status();
-  end.stepper = std::move(*stepper);
+Status Session::Impl::connect(const Driver &driver, int threadsPerDevice) {
+  int64_t count = program.mesh.numDevices();
+  bool roomToSpin = count * std::max(threadsPerDevice, 1) <= availableCores();
+  WorldOptions options{.problems = program.collectives,
+                       .placeOf = [this](uint32_t l) { return program.placeOf(l); },
+                       .spinMicroseconds = roomToSpin ? 50 : 0};
+  std::vector<Device *> members;
+  for (DeviceEnd &end : devices)
+    members.push_back(end.device.get());
+  StatusOr<std::unique_ptr<World>> made = driver.connect(members, options);
+  if (!made)
+    return made.status();
+  world = std::move(*made);
+  if (!world)
+    world = std::make_unique<InProcessWorld>(
+        count, InProcessOptions{options.spinMicroseconds, options.placeOf});
   return {};
 }
 
@@ -210,7 +221,11 @@ Status Session::Impl::step(const Entry &entry, Placement &placement,
   if (vote.cancelled()) // Now that nobody writes any more.
     for (UndoLog &log : undo)
       log.undo();
-  return world ? world->failure() : alone;
+  Status status = world ? world->failure() : alone;
+  for (DeviceEnd &end : devices)
+    if (!status)
+      end.stepper->forgetRuns();
+  return status;
 }
 
 std::vector<StepObserver *> Session::Impl::observers() {

@@ -61,6 +61,11 @@ Status Stepper::run(const Entry &entry, std::span<void *const> arguments,
   }
 }
 
+void Stepper::forgetRuns() {
+  if (state_)
+    state_->forgetRuns();
+}
+
 /// Throws nothing: there may be no memory for a long message either.
 Status Stepper::outOfMemory() const {
   try {
@@ -114,7 +119,9 @@ Status Stepper::runOnDevice(const Entry &entry, std::span<void *const> arguments
   if (records && memory.recording) {
     memory.scalars->evaluate(arguments);
     running_ = nullptr;
-    status = queue_->replay(*memory.recording);
+    status = communicator_ ? communicator_->beforeReplay() : Status();
+    if (status)
+      status = queue_->replay(*memory.recording);
   } else {
     status = runBlock(program_->blocks[entry.block], memory.addresses, arena_->data(), scratch_,
                       options);

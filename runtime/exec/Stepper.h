@@ -67,6 +67,9 @@ public:
   /// the caller undoes what was written, once all devices have ended. Throws nothing: memory
   /// that is short is a failure that names the instruction.
   Status run(const Entry &entry, std::span<void *const> arguments, const StepOptions &options);
+  /// The next run of each entry is like the first one. To be called of all devices where one
+  /// has failed, so that all go on alike.
+  void forgetRuns();
 
 private:
   Stepper(const Program &program, Device &device, Communicator *communicator)

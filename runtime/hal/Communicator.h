@@ -18,7 +18,10 @@
 #include "runtime/hal/Collective.h"
 
 #include <cstdint>
+#include <functional>
 #include <span>
+#include <string>
+#include <vector>
 
 namespace minigptc::runtime {
 
@@ -39,6 +42,30 @@ public:
   /// Device pointers, one per operand. The output of an all-reduce may be its input.
   virtual Status run(Queue &queue, const CollectiveProblem &problem, std::span<void *const> inputs,
                      std::span<void *const> outputs, const CollectiveSite &site) = 0;
+  /// To be called by all devices before each replays a recording with collectives: those who
+  /// come know that all do.
+  virtual Status beforeReplay() { return {}; }
+};
+
+/// The ends of a program's devices, and what ends them together.
+class World {
+public:
+  virtual ~World();
+  virtual Communicator &end(int64_t device) = 0;
+  /// Before a run, while no device's thread is inside: forgets the last one.
+  virtual void begin() = 0;
+  /// This device's run is over. A failure ends the others' collectives.
+  virtual void finish(int64_t device, const Status &status) = 0;
+  /// The first failure of the run, once all devices have finished.
+  virtual Status failure() = 0;
+};
+
+struct WorldOptions {
+  /// All that will be run, so that communicators and memory are there beforehand.
+  std::span<const CollectiveProblem> problems;
+  /// FILE:LINE of a site's location; may be empty.
+  std::function<std::string(uint32_t)> placeOf = {};
+  int spinMicroseconds = 0; ///< of waits
 };
 
 } // namespace minigptc::runtime

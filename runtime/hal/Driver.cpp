@@ -23,7 +23,25 @@ Status Queue::replay(const Recording &) { return cannotRecord(); }
 
 Device::~Device() = default;
 uint64_t Device::queueMemory(std::span<const GemmProblem>, uint64_t) const { return 0; }
+Communicator::~Communicator() = default;
+World::~World() = default;
+
 Driver::~Driver() = default;
+int Driver::indexOf(int64_t device) const { return int(device); }
+StatusOr<std::unique_ptr<World>> Driver::connect(std::span<Device *const>, WorldOptions) const {
+  return std::unique_ptr<World>();
+}
+
+Status Driver::provide(int64_t devices) const {
+  StatusOr<int> count = countDevices();
+  if (!count)
+    return count.status();
+  if (devices <= *count)
+    return {};
+  return Status(StatusCode::failedPrecondition, "the program is for " + std::to_string(devices) +
+                                                    " devices; " + std::string(name()) + " has " +
+                                                    std::to_string(*count));
+}
 
 namespace {
 

@@ -8,6 +8,7 @@
 #ifndef MINIGPTC_RUNTIME_HAL_DRIVER_H
 #define MINIGPTC_RUNTIME_HAL_DRIVER_H
 
+#include "runtime/hal/Communicator.h"
 #include "runtime/hal/Device.h"
 
 #include <memory>
@@ -25,6 +26,16 @@ public:
   /// The devices of this machine; failedPrecondition says why there are none.
   virtual StatusOr<int> countDevices() const = 0;
   virtual StatusOr<std::unique_ptr<Device>> open(int index, const DeviceOptions &options) const = 0;
+
+  /// Fails with a line that says why unless programs for so many devices can run here. Those
+  /// that are made up come into being now.
+  virtual Status provide(int64_t devices) const;
+  /// What a program's device is opened as; by default one of its own.
+  virtual int indexOf(int64_t device) const;
+  /// Communicators between devices of this driver, numbered as in `devices`, which outlive
+  /// the world's last run. Null, the default: they share the host's memory.
+  virtual StatusOr<std::unique_ptr<World>> connect(std::span<Device *const> devices,
+                                                   WorldOptions options) const;
 };
 
 /// Adds a driver; one of that name is replaced. Thread-safe.

@@ -120,6 +120,7 @@ void NestEmitter::emitGroups(Value block) {
     results.push_back(elements.element(output(i), own));
   }
   elements.setGroup(nullptr);
+  elements.barrier(group); // All have read the element that the first one may overwrite.
   enterIf(s.compare(arith::CmpIPredicate::eq, group.thread, s.index(0)));
   for (size_t i = 0; i < nest.outputs.size(); ++i)
     elements.store(results[i], buffer(i), getElementType(output(i)), unit);

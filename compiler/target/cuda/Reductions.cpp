@@ -95,6 +95,13 @@ void ElementEmitter::storeShared(Value scalar, Value pointer, Type elementType, 
 
 void ElementEmitter::barrier() { gpu::BarrierOp::create(builder, function->getLoc()); }
 
+void ElementEmitter::barrier(const Group &group) {
+  if (group.size == kWarp)
+    syncWarp(scalars());
+  else
+    barrier();
+}
+
 SmallVector<Value> ElementEmitter::combine(const Group &group,
                                            ArrayRef<graph::ReductionKernelOp> reductions,
                                            ValueRange values) {

@@ -52,6 +52,8 @@ public:
   void storeShared(mlir::Value scalar, mlir::Value pointer, mlir::Type elementType,
                    mlir::Value position);
   void barrier();
+  /// Of a group's threads, where all of them stand.
+  void barrier(const Group &group);
 
 private:
   mlir::Value reduction(graph::ReductionKernelOp op, mlir::ValueRange indices) override;

@@ -211,6 +211,7 @@ void RowEmitter::storeRowOutputs(Value row) {
   SmallVector<Value> scalars;
   for (unsigned number : rows.rowOutputs)
     scalars.push_back(elementInRow(output(number), row, {}));
+  elements.barrier(group); // All have read what the first one may overwrite.
   Value isFirst = s.compare(arith::CmpIPredicate::eq, group.thread, s.index(0));
   OpBuilder::InsertionGuard guard(builder);
   auto branch = scf::IfOp::create(builder, s.loc, isFirst, /*withElseRegion=*/false);

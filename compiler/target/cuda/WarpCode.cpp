@@ -50,3 +50,9 @@ Value minigptc::cuda::ballot(Scalars s, Value condition) {
   return callWord(s, "llvm.nvvm.vote.ballot.sync",
                   {s.integer(s.builder.getI32Type(), -1), condition});
 }
+
+void minigptc::cuda::syncWarp(Scalars s) {
+  Value everyone = s.integer(s.builder.getI32Type(), -1);
+  LLVM::CallIntrinsicOp::create(
+      s.builder, s.loc, s.builder.getStringAttr("llvm.nvvm.bar.warp.sync"), ValueRange{everyone});
+}

@@ -19,6 +19,9 @@ mlir::Value shuffleFrom(graph::kernel::Scalars s, mlir::Value value, mlir::Value
 /// A bit for each lane, as i32: whether its condition holds.
 mlir::Value ballot(graph::kernel::Scalars s, mlir::Value condition);
 
+/// What each lane has read and written is done before any goes on.
+void syncWarp(graph::kernel::Scalars s);
+
 } // namespace minigptc::cuda
 
 #endif // MINIGPTC_COMPILER_TARGET_CUDA_WARPCODE_H

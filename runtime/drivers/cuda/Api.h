@@ -21,6 +21,7 @@
 #include "minigptc/runtime/Status.h"
 #include "runtime/drivers/cuda/ApiTypes.h"
 
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -54,6 +55,7 @@ namespace minigptc::runtime::cuda {
     (void *target, DevicePtr source, size_t bytes, Stream stream))                                 \
   X(memcpyDtoDAsync, cuMemcpyDtoDAsync_v2, Result,                                                 \
     (DevicePtr target, DevicePtr source, size_t bytes, Stream stream))                             \
+  X(memcpy2DAsync, cuMemcpy2DAsync_v2, Result, (const Copy2D *copy, Stream stream))                \
   X(memsetD8Async, cuMemsetD8Async, Result,                                                        \
     (DevicePtr target, unsigned char value, size_t count, Stream stream))                          \
   X(streamCreate, cuStreamCreate, Result, (Stream * stream, unsigned flags))                       \
@@ -194,6 +196,8 @@ struct CudaApi {
   Status ncclStatus;
   /// No GPU stands behind these tables: names and figures must say so.
   bool emulated = false;
+  /// Emulated devices come into being as they are wanted: there are so many from now on.
+  std::function<Status(int devices)> provide = {};
   /// Whatever must live as long as the functions.
   std::shared_ptr<void> owner;
 

@@ -91,6 +91,23 @@ inline constexpr unsigned kEventDefault = 0;
 inline constexpr unsigned kEventDisableTiming = 2;
 inline constexpr unsigned kHostAllocPortable = 1; ///< pinned for all contexts
 
+enum class MemoryType : int { host = 1, device = 2 };
+
+/// Rows of bytes in memory: one side of a copy of them. `array` is not used.
+struct CopySide {
+  size_t x = 0, y = 0;
+  MemoryType type = MemoryType::device;
+  const void *host = nullptr;
+  DevicePtr device = 0;
+  void *array = nullptr;
+  size_t pitch = 0; ///< bytes from row to row
+};
+struct Copy2D {
+  CopySide source, target;
+  size_t widthBytes = 0, height = 0;
+};
+inline constexpr size_t kMaxPitch = 0x7fffffff;
+
 //===--- cuBLASLt ---------------------------------------------------------===//
 
 using BlasHandle = struct BlasHandleStruct *;

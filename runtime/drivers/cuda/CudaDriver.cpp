@@ -2,6 +2,7 @@
 
 #include "runtime/base/Log.h"
 #include "runtime/drivers/cuda/CudaQueue.h"
+#include "runtime/drivers/cuda/CudaWorld.h"
 
 #include <mutex>
 #include <optional>
@@ -25,6 +26,7 @@ public:
     return std::unique_ptr<Device>(std::move(device));
   }
   const DeviceInfo &info() const override { return info_; }
+  const ContextRef &context() const { return context_; }
 
   StatusOr<std::unique_ptr<Buffer>> allocate(uint64_t bytes) override {
     return allocateOnDevice(context_, bytes);
@@ -79,6 +81,36 @@ public:
       return Status(StatusCode::failedPrecondition,
                     "cuDeviceGetCount failed: " + describe((*found)->driver, result));
     return count;
+  }
+
+  Status provide(int64_t devices) const override {
+    StatusOr<std::shared_ptr<const CudaApi>> found = api();
+    if (!found)
+      return found.status();
+    if ((*found)->provide)
+      return (*found)->provide(int(devices));
+    StatusOr<int> count = countDevices();
+    if (!count)
+      return count.status();
+    if (devices > *count)
+      return Status(StatusCode::failedPrecondition,
+                    "the program's mesh has " + std::to_string(devices) +
+                        " devices; this machine has " + std::to_string(*count) +
+                        (*count == 1 ? " GPU" : " GPUs"))
+          .withHelp("choose a mesh of that many devices, or --target cpu");
+    return devices > 1 ? (*found)->ncclStatus : Status();
+  }
+
+  StatusOr<std::unique_ptr<World>> connect(std::span<Device *const> devices,
+                                           WorldOptions options) const override {
+    std::vector<ContextRef> contexts;
+    for (Device *device : devices)
+      contexts.push_back(static_cast<CudaDevice *>(device)->context());
+    StatusOr<std::unique_ptr<CudaWorld>> world =
+        CudaWorld::create(std::move(contexts), std::move(options));
+    if (!world)
+      return world.status();
+    return std::unique_ptr<World>(std::move(*world));
   }
 
   StatusOr<std::unique_ptr<Device>> open(int index, const DeviceOptions &) const override {

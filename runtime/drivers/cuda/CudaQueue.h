@@ -16,6 +16,9 @@ public:
   static StatusOr<std::unique_ptr<CudaQueue>> create(ContextRef context);
   ~CudaQueue() override;
 
+  Stream stream() const { return stream_->get(); }
+  bool isRecording() const { return recording_; }
+
   Status launch(const Executable &executable, const Launch &launch) override;
   Status gemm(const GemmProblem &problem, const void *lhs, const void *rhs, void *out) override;
   Status copy(void *target, const void *source, uint64_t bytes) override;

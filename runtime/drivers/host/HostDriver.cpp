@@ -206,6 +206,10 @@ public:
     return std::unique_ptr<Device>(std::make_unique<HostDevice>(options));
   }
 
+  /// A program's devices are threads of the machine.
+  Status provide(int64_t) const override { return {}; }
+  int indexOf(int64_t) const override { return 0; }
+
 private:
   static constexpr int kMaxThreads = 1024;
 };

@@ -129,6 +129,15 @@ void fillMemory(DriverApi &cu) {
     FAILS(cuMemcpyDtoHAsync_v2)
     return copy(to, reinterpret_cast<void *>(from), bytes, stream);
   };
+  cu.memcpy2DAsync = [](const Copy2D *rows, Stream stream) {
+    FAILS(cuMemcpy2DAsync_v2)
+    return submit(stream, [rows = *rows] {
+      for (size_t row = 0; row < rows.height; ++row)
+        std::memcpy(reinterpret_cast<std::byte *>(rows.target.device) + row * rows.target.pitch,
+                    reinterpret_cast<std::byte *>(rows.source.device) + row * rows.source.pitch,
+                    rows.widthBytes);
+    });
+  };
   cu.memcpyDtoDAsync = [](DevicePtr to, DevicePtr from, size_t bytes, Stream stream) {
     FAILS(cuMemcpyDtoDAsync_v2)
     return copy(reinterpret_cast<void *>(to), reinterpret_cast<void *>(from), bytes, stream);

@@ -21,13 +21,17 @@ uintptr_t nextHandle() { return 0x1001 + 16 * ++handles; }
 
 Machine *Machine::current() { return theMachine; }
 
-Machine::Machine(const TestDeviceOptions &options) : options(options) {
-  for (int i = 0; i < options.devices; ++i) {
+void Machine::provide(int count) {
+  for (int i = int(devices.size()); i < count; ++i) {
     devices.push_back(std::make_unique<EmulatedDevice>(i, options.memoryBytes));
     StreamState &standard = devices.back()->defaultStream;
     standard.device = i;
     standard.lane = makeLane(i, "the default stream of device " + std::to_string(i));
   }
+}
+
+Machine::Machine(const TestDeviceOptions &options) : options(options) {
+  provide(options.devices);
   ++generations;
   theMachine = this;
 }

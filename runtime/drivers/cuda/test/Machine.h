@@ -66,6 +66,8 @@ public:
 
   /// The one of this process, or null.
   static Machine *current();
+  /// There are at least so many devices from now on.
+  void provide(int count);
 
   // Findings. -----------------------------------------------------------------
   /// About what has run: synchronisations fail from now on.

@@ -212,6 +212,36 @@ Result memcpyDtoDAsync(DevicePtr target, DevicePtr source, size_t bytes, Stream 
   });
 }
 
+/// Of two devices, or of the host, no such copies are made here.
+Result memcpy2DAsync(const Copy2D *copy, Stream handle) {
+  const char *call = "cuMemcpy2DAsync";
+  return withStream(call, handle, [&](Machine &machine, StreamState &stream) {
+    if (copy->widthBytes == 0 || copy->height == 0)
+      return Result::success;
+    for (const CopySide *side : {&copy->target, &copy->source}) {
+      if (side->type != MemoryType::device || side->x || side->y || side->array)
+        return machine.refuse(Result::invalidValue,
+                              std::string(call) + ": not from rows of the device to others");
+      if (side->pitch < copy->widthBytes || side->pitch > kMaxPitch)
+        return machine.refuse(Result::invalidValue,
+                              std::string(call) + ": rows of " + std::to_string(copy->widthBytes) +
+                                  " bytes every " + std::to_string(side->pitch) + " bytes");
+      size_t bytes = (copy->height - 1) * side->pitch + copy->widthBytes;
+      if (Result bad = checkPointer(machine, call, side->device, bytes, stream.device);
+          bad != Result::success)
+        return bad;
+    }
+    Work work{.label = "copy of " + std::to_string(copy->height) + " rows of " +
+                       std::to_string(copy->widthBytes) + " bytes"};
+    work.run = [&machine, rows = *copy](Operation &operation) {
+      for (size_t row = 0; row < rows.height; ++row)
+        copyWithin(machine, operation, rows.target.device + row * rows.target.pitch,
+                   rows.source.device + row * rows.source.pitch, rows.widthBytes);
+    };
+    return machine.enqueue(stream, std::move(work));
+  });
+}
+
 Result memsetD8Async(DevicePtr target, unsigned char value, size_t count, Stream handle) {
   const char *call = "cuMemsetD8Async";
   return withStream(call, handle, [&](Machine &machine, StreamState &stream) {
@@ -237,6 +267,7 @@ void fillMemoryCalls(DriverApi &api) {
   api.memcpyHtoDAsync = memcpyHtoDAsync;
   api.memcpyDtoHAsync = memcpyDtoHAsync;
   api.memcpyDtoDAsync = memcpyDtoDAsync;
+  api.memcpy2DAsync = memcpy2DAsync;
   api.memsetD8Async = memsetD8Async;
 }
 

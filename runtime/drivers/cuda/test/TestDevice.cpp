@@ -50,10 +50,16 @@ TestDevices::TestDevices(std::unique_ptr<State> state) : state(std::move(state))
   fillNcclCalls(api.nccl);
 }
 
+static Status checkCount(int devices) {
+  if (devices >= 1 && devices <= kMaxTestDevices)
+    return {};
+  return Status(StatusCode::failedPrecondition,
+                std::to_string(devices) + " emulated devices; 1 to " +
+                    std::to_string(kMaxTestDevices) + " are possible");
+}
+
 StatusOr<std::unique_ptr<TestDevices>> TestDevices::create(const TestDeviceOptions &options) {
-  if (options.devices < 1 || options.devices > 64)
-    return Status(StatusCode::invalidArgument,
-                  std::to_string(options.devices) + " emulated devices; 1 to 64 are possible");
+  MINIGPTC_RETURN_IF_ERROR(checkCount(options.devices));
   if (Machine::current())
     return Status(StatusCode::failedPrecondition, "there are emulated devices in use already");
   return std::unique_ptr<TestDevices>(new TestDevices(std::make_unique<State>(options)));
@@ -89,6 +95,14 @@ StatusOr<std::shared_ptr<const CudaApi>> TestDevices::load(const TestDeviceOptio
   if (!devices)
     return devices.status();
   auto api = std::make_shared<CudaApi>(*(*devices)->api());
+  api->provide = [](int count) {
+    MINIGPTC_RETURN_IF_ERROR(checkCount(count));
+    return enterOr(Status(StatusCode::failedPrecondition, "the emulated devices are gone"),
+                   [&](Machine &machine, Lock &) {
+                     machine.provide(count);
+                     return Status();
+                   });
+  };
   api->owner = std::shared_ptr<TestDevices>(std::move(*devices));
   return std::shared_ptr<const CudaApi>(std::move(api));
 }

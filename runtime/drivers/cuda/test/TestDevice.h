@@ -27,6 +27,9 @@
 
 namespace minigptc::runtime::cuda::test {
 
+/// The most devices that can be emulated.
+inline constexpr int kMaxTestDevices = 64;
+
 struct TestDeviceOptions {
   int devices = 1;
   uint64_t memoryBytes = uint64_t(4) << 30; ///< of one device
@@ -83,7 +86,8 @@ public:
   /// Runs what is pending, looks for leaks, and returns all findings.
   std::vector<Hazard> finish();
 
-  /// Tables that own their devices: for those who need no findings beyond errors and the log.
+  /// Tables that own their devices, and provide as many as are wanted: for those who need no
+  /// findings beyond errors and the log.
   static StatusOr<std::shared_ptr<const CudaApi>> load(const TestDeviceOptions &options = {});
 
 private:
