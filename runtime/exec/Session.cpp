@@ -16,6 +16,7 @@
 
 #include <algorithm>
 #include <mutex>
+#include <set>
 
 namespace minigptc::runtime {
 namespace {
@@ -323,6 +324,32 @@ std::string Session::target() const {
 int Session::threads() const { return impl_->devices.front().device->info().threads; }
 int64_t Session::devices() const { return int64_t(impl_->devices.size()); }
 const Mesh &Session::mesh() const { return impl_->program.mesh; }
+
+ProductAlgorithms Session::productAlgorithms() const {
+  const Impl::DeviceEnd &first = impl_->devices.front(); // All devices are alike.
+  ProductAlgorithms result{first.device->info().products};
+  for (size_t i = 0; i < impl_->program.gemms.size(); ++i)
+    if (std::string algorithm = first.stepper->algorithmOf(i); !algorithm.empty())
+      result.algorithms.emplace(impl_->program.gemms[i].problem.identity(), std::move(algorithm));
+  return result;
+}
+
+StatusOr<int64_t> Session::useProductAlgorithms(const ProductAlgorithms &algorithms) {
+  const std::string &library = impl_->devices.front().device->info().products;
+  if (algorithms.library != library)
+    return Status(StatusCode::failedPrecondition,
+                  "algorithms of " + quote(algorithms.library) + " are none of " + quote(library));
+  std::set<std::string> others;
+  for (size_t i = 0; i < impl_->program.gemms.size(); ++i) {
+    std::string product = impl_->program.gemms[i].problem.identity();
+    auto found = algorithms.algorithms.find(product);
+    for (Impl::DeviceEnd &end : impl_->devices)
+      if (!end.stepper->algorithmOf(i).empty() &&
+          (found == algorithms.algorithms.end() || !end.stepper->useAlgorithm(i, found->second)))
+        others.insert(product);
+  }
+  return int64_t(others.size());
+}
 
 double Session::measureGemmPeak() const {
   Device *device = impl_->devices.front().device.get();

@@ -66,6 +66,16 @@ void Stepper::forgetRuns() {
     state_->forgetRuns();
 }
 
+std::string Stepper::algorithmOf(size_t number) const {
+  return queue_->algorithmOf(program_->gemms[number].problem);
+}
+
+Status Stepper::useAlgorithm(size_t number, const std::string &algorithm) {
+  if (state_)
+    state_->forgetRecordings(); // They hold the one before.
+  return queue_->useAlgorithm(program_->gemms[number].problem, algorithm);
+}
+
 /// Throws nothing: there may be no memory for a long message either.
 Status Stepper::outOfMemory() const {
   try {

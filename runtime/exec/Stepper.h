@@ -71,6 +71,10 @@ public:
   /// has failed, so that all go on alike.
   void forgetRuns();
 
+  /// Of product `number` of the program; see Queue.
+  std::string algorithmOf(size_t number) const;
+  Status useAlgorithm(size_t number, const std::string &algorithm);
+
 private:
   Stepper(const Program &program, Device &device, Communicator *communicator)
       : program_(&program), device_(&device), communicator_(communicator) {}

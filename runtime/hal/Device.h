@@ -87,6 +87,12 @@ public:
   virtual Status read(void *staging, const void *source, uint64_t bytes) = 0;
   /// Chooses how to compute these products, so that `gemm` chooses nothing.
   virtual Status prepare(std::span<const GemmProblem> products);
+  /// How a product that is prepared is computed, in the driver's words: "id 21, tile 20, …".
+  /// Empty: there is nothing to choose; what it gives is a matter of the product alone.
+  virtual std::string algorithmOf(const GemmProblem &product) const;
+  /// Computes it from now on by what `algorithmOf` said, on a device with the same `products`
+  /// in its DeviceInfo. Fails, and changes nothing, where the driver cannot.
+  virtual Status useAlgorithm(const GemmProblem &product, const std::string &algorithm);
   virtual StatusOr<std::unique_ptr<Event>> record() = 0;
   /// What is submitted from now on starts after `event`, which may be another queue's.
   virtual Status waitFor(Event &event) = 0;
@@ -113,6 +119,9 @@ struct DeviceInfo {
   bool sharesHostMemory = false;
   /// Its queues can keep work and replay it.
   bool records = false;
+  /// Whose algorithms there are to choose from for matrix products: "cuBLASLt 13.1.0 on NVIDIA
+  /// H200". Empty: there is no choice.
+  std::string products = {};
 };
 
 class Device {

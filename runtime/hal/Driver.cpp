@@ -22,6 +22,10 @@ StatusOr<std::unique_ptr<Recording>> Queue::endRecording() { return cannotRecord
 Status Queue::replay(const Recording &) { return cannotRecord(); }
 
 Device::~Device() = default;
+std::string Queue::algorithmOf(const GemmProblem &) const { return ""; }
+Status Queue::useAlgorithm(const GemmProblem &, const std::string &) {
+  return Status(StatusCode::failedPrecondition, "products have no algorithms to choose from");
+}
 uint64_t Device::queueMemory(std::span<const GemmProblem>, uint64_t) const { return 0; }
 Communicator::~Communicator() = default;
 World::~World() = default;

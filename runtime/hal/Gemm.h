@@ -12,6 +12,7 @@
 #include "minigptc/runtime/TensorType.h"
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 namespace minigptc::runtime {
@@ -40,6 +41,10 @@ struct GemmProblem {
 
   /// The element type of an operand in memory.
   DType typeOf(const MatrixLayout &layout) const { return layout.bf16 ? DType::bf16 : dtype; }
+
+  /// All of it, as text: equal for equal problems alone, and the same in later versions.
+  /// "64x128x32 batch 8 lhs bf16 32,1,2048 rhs bf16 128,1,0 out f32 128,1,8192 beta 1".
+  std::string identity() const;
 };
 
 } // namespace minigptc::runtime

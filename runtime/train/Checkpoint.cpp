@@ -192,6 +192,7 @@ StatusOr<std::string> saveCheckpoint(const std::string &root, const Checkpoint &
                               .nextSample = checkpoint.nextSample,
                               .skipped = checkpoint.skipped,
                               .config = checkpoint.config,
+                              .products = checkpoint.products,
                               .tensors = {}};
   MINIGPTC_RETURN_IF_ERROR(writeData(temporary.path / "data-0.bin", checkpoint, manifest));
   MINIGPTC_RETURN_IF_ERROR(
@@ -220,6 +221,7 @@ StatusOr<Checkpoint> loadCheckpoint(const std::string &folder) {
   checkpoint.nextSample = manifest->nextSample;
   checkpoint.skipped = manifest->skipped;
   checkpoint.config = manifest->config;
+  checkpoint.products = manifest->products;
   DataFiles files(folder);
   for (const StoredSlices &stored : manifest->tensors) {
     Array array(stored.type);

@@ -8,6 +8,8 @@
 //                    "slices": [{"start": [0, 0], "shape": [64, 256], "file": "data-0.bin",
 //                                "offset": 0, "bytes": 65536, "hash": "…"}]}],
 //                    "hash": "…"}
+//                   With "products": {"library": "cuBLASLt 13.1.0 on NVIDIA H200", "algorithms":
+//                   {"64x64x32 lhs …": "id 21, tile 20, …"}} where there was a choice of those.
 //   data-0.bin      the slices' bytes, row-major, little-endian, each at a multiple of 64
 //
 // Hashes are XXH64 in hexadecimal; the manifest's is that of its text without the
@@ -27,6 +29,7 @@
 #define MINIGPTC_RUNTIME_TRAIN_CHECKPOINT_H
 
 #include "minigptc/runtime/Array.h"
+#include "minigptc/runtime/Session.h"
 #include "runtime/train/RunConfig.h"
 
 #include <functional>
@@ -39,6 +42,7 @@ struct Checkpoint {
   int64_t nextSample = 0; ///< number of the first sample that was not seen
   int64_t skipped = 0;    ///< steps whose update was rejected
   RunConfig config = {};
+  ProductAlgorithms products = {};                         ///< of the program that made the steps
   std::vector<std::pair<std::string, Array>> tensors = {}; ///< by path, `state.…`
 };
 

@@ -81,6 +81,7 @@ public:
   }
   TensorSlice slice(const Json &json);
   StoredSlices tensor(const Json &json);
+  ProductAlgorithms products(const Json &json);
 
 private:
   void checkSlices(const StoredSlices &tensor);
@@ -162,6 +163,17 @@ StoredSlices Reader::tensor(const Json &json) {
   return tensor;
 }
 
+ProductAlgorithms Reader::products(const Json &json) {
+  ProductAlgorithms products{text(json, "library")};
+  const Json &algorithms = member(json, "algorithms");
+  if (!algorithms.is_object())
+    fail("'algorithms' is not a table");
+  else
+    for (const auto &[product, algorithm] : algorithms.items())
+      products.algorithms[product] = text(algorithms, product.c_str());
+  return products;
+}
+
 Json toJson(const TensorSlice &slice) {
   return {{"start", slice.start},   {"shape", slice.shape}, {"file", slice.file},
           {"offset", slice.offset}, {"bytes", slice.bytes}, {"hash", toHex(slice.hash)}};
@@ -177,6 +189,8 @@ std::string CheckpointManifest::toJson() const {
   json["next_sample"] = nextSample;
   json["skipped"] = skipped;
   json["config"] = Json::parse(config.toJson());
+  if (!products.library.empty())
+    json["products"] = {{"library", products.library}, {"algorithms", products.algorithms}};
   json["tensors"] = Json::array();
   for (const StoredSlices &tensor : tensors) {
     Json slices = Json::array();
@@ -223,6 +237,8 @@ StatusOr<CheckpointManifest> CheckpointManifest::fromJson(const std::string &tex
     if (!reader.problem.empty())
       break;
   }
+  if (json.contains("products"))
+    manifest.products = reader.products(json["products"]);
   if (!reader.problem.empty())
     return damaged(reader.problem);
   StatusOr<RunConfig> config = RunConfig::fromJson(reader.member(json, "config").dump());

@@ -7,6 +7,7 @@
 #ifndef MINIGPTC_RUNTIME_TRAIN_CHECKPOINTMANIFEST_H
 #define MINIGPTC_RUNTIME_TRAIN_CHECKPOINTMANIFEST_H
 
+#include "minigptc/runtime/Session.h"
 #include "minigptc/runtime/TensorType.h"
 #include "runtime/train/RunConfig.h"
 
@@ -31,6 +32,7 @@ struct CheckpointManifest {
   uint64_t seed = 0;
   int64_t nextSample = 0, skipped = 0;
   RunConfig config = {};
+  ProductAlgorithms products = {}; ///< none in manifests of before there were any
   std::vector<StoredSlices> tensors = {};
 
   std::string toJson() const;

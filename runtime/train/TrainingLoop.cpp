@@ -115,6 +115,7 @@ Status TrainingLoop::save() {
                         .nextSample = nextSample_,
                         .skipped = result_.skipped,
                         .config = config_,
+                        .products = program_.productAlgorithms(),
                         .tensors = step_.state()};
   StatusOr<std::string> folder =
       saveCheckpoint(out_.checkpoints(), checkpoint, config_.checkpoint.keep);

@@ -62,6 +62,9 @@ public:
   }
   virtual StatusOr<NonFiniteReport> findNonFinite(std::string_view entry,
                                                   std::vector<Array> inputs) = 0;
+  /// See Session.
+  virtual ProductAlgorithms productAlgorithms() const { return {}; }
+  virtual StatusOr<int64_t> useProductAlgorithms(const ProductAlgorithms &) { return 0; }
 };
 
 /// Arrays by path.
@@ -97,6 +100,10 @@ public:
   StatusOr<NonFiniteReport> findNonFinite(std::string_view entry,
                                           std::vector<Array> inputs) override {
     return session_.findNonFinite(entry, std::move(inputs));
+  }
+  ProductAlgorithms productAlgorithms() const override { return session_.productAlgorithms(); }
+  StatusOr<int64_t> useProductAlgorithms(const ProductAlgorithms &algorithms) override {
+    return session_.useProductAlgorithms(algorithms);
   }
 
 private:

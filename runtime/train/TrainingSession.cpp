@@ -29,6 +29,7 @@ struct TrainingSession::Impl {
   Status loadResumed();
   Status checkSteps() const;
   Status setState(TrainStep &step, const ProgramMetadata &metadata);
+  void useAlgorithms(TrainingProgram &program);
   StatusOr<TrainingResult> run(TrainingProgram &program);
 };
 
@@ -103,6 +104,28 @@ Status TrainingSession::Impl::setState(TrainStep &step, const ProgramMetadata &m
   return weights ? step.setParameters(*weights) : weights.status();
 }
 
+/// Products as the run before computed them: so that a resumed run has the bits of one that
+/// never stopped.
+void TrainingSession::Impl::useAlgorithms(TrainingProgram &program) {
+  std::string now = program.productAlgorithms().library, before = resumed->products.library;
+  auto nameOf = [](const std::string &library) {
+    return library.empty() ? std::string("another kind of device") : library;
+  };
+  if (now != before)
+    return log().remark("matrix products were computed by " + nameOf(before) + ", now by " +
+                        nameOf(now) + ": results may differ in the last bits");
+  if (now.empty())
+    return;
+  StatusOr<int64_t> others = program.useProductAlgorithms(resumed->products);
+  if (!others)
+    log().remark("the algorithms of matrix products are not those before: " +
+                 others.status().message() + "; results may differ in the last bits");
+  else if (*others > 0)
+    log().remark(std::to_string(*others) +
+                 " matrix products are computed by another algorithm than before: results may "
+                 "differ in the last bits");
+}
+
 StatusOr<TrainingResult> TrainingSession::Impl::run(TrainingProgram &program) {
   StatusOr<ProgramMetadata> metadata = ProgramMetadata::fromJson(program.metadata());
   if (!metadata)
@@ -132,7 +155,7 @@ StatusOr<TrainingResult> TrainingSession::Impl::run(TrainingProgram &program) {
   TrainingLoop loop(config, options, out, data, log(), program, *std::move(step),
                     *std::move(metadata), *std::move(metrics));
   if (resumed)
-    loop.goOnFrom(*resumed);
+    useAlgorithms(program), loop.goOnFrom(*resumed);
   resumed.reset(); // The state lives in the loop, once.
   return loop.run();
 }

@@ -119,6 +119,14 @@ namespace minigptc::runtime::cuda {
   X(algoConfigGetAttribute, cublasLtMatmulAlgoConfigGetAttribute, BlasStatus,                      \
     (const MatmulAlgo *algo, AlgoConfigAttribute attribute, void *value, size_t bytes,             \
      size_t *written))                                                                             \
+  X(algoInit, cublasLtMatmulAlgoInit, BlasStatus,                                                  \
+    (BlasHandle handle, ComputeType compute, DataType scale, DataType a, DataType b, DataType c,   \
+     DataType d, int id, MatmulAlgo *algo))                                                        \
+  X(algoConfigSetAttribute, cublasLtMatmulAlgoConfigSetAttribute, BlasStatus,                      \
+    (MatmulAlgo * algo, AlgoConfigAttribute attribute, const void *value, size_t bytes))           \
+  X(algoCheck, cublasLtMatmulAlgoCheck, BlasStatus,                                                \
+    (BlasHandle handle, MatmulDesc desc, MatrixLayoutDesc a, MatrixLayoutDesc b,                   \
+     MatrixLayoutDesc c, MatrixLayoutDesc d, const MatmulAlgo *algo, HeuristicResult *result))     \
   X(matmul, cublasLtMatmul, BlasStatus,                                                            \
     (BlasHandle handle, MatmulDesc desc, const void *alpha, const void *aData, MatrixLayoutDesc a, \
      const void *bData, MatrixLayoutDesc b, const void *beta, const void *cData,                   \

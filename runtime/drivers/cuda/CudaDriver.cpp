@@ -17,8 +17,12 @@ public:
   static StatusOr<std::unique_ptr<Device>> create(ContextRef context, std::string driver) {
     auto device = std::make_unique<CudaDevice>();
     device->context_ = context;
-    device->info_ = {std::move(driver), context->name(), 0, /*sharesHostMemory=*/false,
-                     /*records=*/true};
+    device->info_ = {std::move(driver),
+                     context->name(),
+                     0,
+                     /*sharesHostMemory=*/false,
+                     /*records=*/true,
+                     CudaGemm::libraryOf(*context)};
     StatusOr<std::unique_ptr<Transfer>> transfer = Transfer::create(context);
     if (!transfer)
       return transfer.status();

@@ -1,26 +1,11 @@
 #include "runtime/drivers/cuda/CudaGemm.h"
 
+#include "runtime/base/Format.h"
+#include "runtime/drivers/cuda/GemmAlgorithm.h"
 #include "runtime/drivers/cuda/GemmLayout.h"
 
 namespace minigptc::runtime::cuda {
 namespace {
-
-std::string keyOf(const GemmProblem &p) {
-  std::string key;
-  auto add = [&](int64_t value) { key.append(reinterpret_cast<const char *>(&value), 8); };
-  for (int64_t value : {int64_t(p.dtype), p.m, p.n, p.k, int64_t(p.beta != 0)})
-    add(value);
-  key.append(reinterpret_cast<const char *>(&p.beta), sizeof(p.beta));
-  for (int64_t size : p.batch)
-    add(size);
-  for (const MatrixLayout *layout : {&p.lhs, &p.rhs, &p.out}) {
-    for (int64_t value : {layout->rowStride, layout->columnStride, int64_t(layout->bf16)})
-      add(value);
-    for (int64_t stride : layout->batchStrides)
-      add(stride);
-  }
-  return key;
-}
 
 std::string describeProblem(const GemmProblem &p) {
   return "the product " + std::to_string(p.m) + "x" + std::to_string(p.n) + "x" +
@@ -29,6 +14,13 @@ std::string describeProblem(const GemmProblem &p) {
 
 DataType dataType(const GemmProblem &p, const MatrixLayout &layout) {
   return layout.bf16 ? DataType::bf16 : p.dtype == DType::f64 ? DataType::f64 : DataType::f32;
+}
+
+ComputeType computeType(const GemmProblem &p) {
+  return p.dtype == DType::f64 ? ComputeType::f64 : ComputeType::f32;
+}
+DataType scaleType(const GemmProblem &p) {
+  return p.dtype == DType::f64 ? DataType::f64 : DataType::f32;
 }
 
 } // namespace
@@ -84,11 +76,8 @@ Status CudaGemm::check(BlasStatus status, const char *call) const {
 
 Status CudaGemm::describe(const GemmProblem &p, Plan &plan) const {
   const BlasApi &blas = context_->api().blas;
-  bool f64 = p.dtype == DType::f64;
-  MINIGPTC_RETURN_IF_ERROR(
-      check(blas.matmulDescCreate(&plan.desc, f64 ? ComputeType::f64 : ComputeType::f32,
-                                  f64 ? DataType::f64 : DataType::f32),
-            "cublasLtMatmulDescCreate"));
+  MINIGPTC_RETURN_IF_ERROR(check(blas.matmulDescCreate(&plan.desc, computeType(p), scaleType(p)),
+                                 "cublasLtMatmulDescCreate"));
   const GemmLayout &layout = plan.layout;
   for (auto [attribute, operand] : {std::pair(MatmulDescAttribute::transA, &layout.a),
                                     std::pair(MatmulDescAttribute::transB, &layout.b)}) {
@@ -170,7 +159,7 @@ Status CudaGemm::choose(const GemmProblem &p, Plan &plan) const {
 }
 
 StatusOr<const CudaGemm::Plan *> CudaGemm::planOf(const GemmProblem &problem) {
-  std::unique_ptr<Plan> &known = plans_[keyOf(problem)];
+  std::unique_ptr<Plan> &known = plans_[problem.identity()];
   if (known)
     return known.get();
   auto plan = std::make_unique<Plan>(context_->api().blas);
@@ -219,27 +208,54 @@ Status CudaGemm::run(const GemmProblem &problem, const void *lhs, const void *rh
 }
 
 std::string CudaGemm::algorithm(const GemmProblem &problem) const {
-  auto found = plans_.find(keyOf(problem));
+  auto found = plans_.find(problem.identity());
   if (found == plans_.end() || !found->second)
     return "";
-  std::string text;
-  auto add = [&](const char *name, AlgoConfigAttribute attribute, auto value) {
-    size_t written = 0;
-    if (context_->api().blas.algoConfigGetAttribute(&found->second->algo, attribute, &value,
-                                                    sizeof(value), &written) == BlasStatus::success)
-      text += (text.empty() ? "" : ", ") + std::string(name) + " " + std::to_string(value);
-  };
-  using enum AlgoConfigAttribute;
-  add("id", id, int32_t());
-  add("tile", tileId, uint32_t());
-  add("stages", stagesId, uint32_t());
-  add("split", splitK, int32_t());
-  add("reduction", reductionScheme, uint32_t());
-  add("swizzling", swizzling, uint32_t());
-  add("option", customOption, uint32_t());
-  add("inner", innerShapeId, uint16_t());
-  add("cluster", clusterShapeId, uint16_t());
-  return text;
+  return AlgorithmConfig::of(context_->api().blas, found->second->algo).toString();
+}
+
+Status CudaGemm::useAlgorithm(const GemmProblem &problem, const std::string &text) {
+  if (isEmpty(problem) || algorithm(problem) == text)
+    return {};
+  StatusOr<AlgorithmConfig> config = AlgorithmConfig::parse(text);
+  if (!config)
+    return config.status();
+  if (!config->isDeterministic())
+    return Status(StatusCode::invalidArgument,
+                  "'" + text + "' adds in an order that may change from run to run");
+  StatusOr<const Plan *> found = planOf(problem);
+  if (!found)
+    return found.status();
+  MINIGPTC_RETURN_IF_ERROR(context_->enter());
+  Plan &plan = *plans_[problem.identity()];
+  const BlasApi &blas = context_->api().blas;
+  DataType a = dataType(problem, plan.layout.swapped ? problem.rhs : problem.lhs),
+           b = dataType(problem, plan.layout.swapped ? problem.lhs : problem.rhs),
+           c = dataType(problem, problem.out);
+  MatmulAlgo algo = {};
+  HeuristicResult checked = {};
+  BlasStatus status = blas.algoInit(handle_, computeType(problem), scaleType(problem), a, b, c, c,
+                                    config->id(), &algo);
+  if (status == BlasStatus::success)
+    status = config->configure(blas, algo);
+  if (status == BlasStatus::success)
+    status = blas.algoCheck(handle_, plan.desc, plan.a, plan.b, plan.c, plan.c, &algo, &checked);
+  if (status == BlasStatus::success)
+    status = checked.state;
+  if (status != BlasStatus::success || checked.workspaceBytes > kWorkspace)
+    return Status(StatusCode::failedPrecondition, describeProblem(problem) +
+                                                      " cannot be computed by algorithm '" + text +
+                                                      "' on " + context_->name());
+  plan.algo = algo;
+  return {};
+}
+
+std::string CudaGemm::libraryOf(const CudaContext &context) {
+  if (!context.api().blasStatus)
+    return "";
+  size_t version = context.api().blas.getVersion();
+  return format("cuBLASLt %zu.%zu.%zu on ", version / 10000, version / 100 % 100, version % 100) +
+         context.name();
 }
 
 } // namespace minigptc::runtime::cuda

@@ -37,6 +37,11 @@ public:
   Status run(const GemmProblem &problem, const void *lhs, const void *rhs, void *out);
   /// The chosen algorithm, of a product that is prepared; else "".
   std::string algorithm(const GemmProblem &problem) const;
+  /// Computes it by what `algorithm` said of it, with the same library on the same kind of GPU.
+  /// Fails, and changes nothing, where the library refuses. Not while products are captured.
+  Status useAlgorithm(const GemmProblem &problem, const std::string &algorithm);
+  /// "cuBLASLt 13.1.0 on NVIDIA H200"; "" if there is none.
+  static std::string libraryOf(const CudaContext &context);
 
   /// Of the workspace, which all products of a queue share.
   static constexpr uint64_t kWorkspace = uint64_t(32) << 20;

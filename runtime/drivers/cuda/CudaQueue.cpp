@@ -115,6 +115,15 @@ Status CudaQueue::prepare(std::span<const GemmProblem> problems) {
   return {};
 }
 
+std::string CudaQueue::algorithmOf(const GemmProblem &product) const {
+  return gemm_ ? gemm_->algorithm(product) : "";
+}
+
+Status CudaQueue::useAlgorithm(const GemmProblem &product, const std::string &algorithm) {
+  StatusOr<CudaGemm *> gemm = products();
+  return gemm ? (*gemm)->useAlgorithm(product, algorithm) : gemm.status();
+}
+
 Status CudaQueue::gemm(const GemmProblem &problem, const void *lhs, const void *rhs, void *out) {
   MINIGPTC_RETURN_IF_ERROR(context_->enter());
   StatusOr<CudaGemm *> gemm = products();

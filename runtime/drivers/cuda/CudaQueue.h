@@ -25,6 +25,8 @@ public:
   Status write(void *target, const void *staging, uint64_t bytes) override;
   Status read(void *staging, const void *source, uint64_t bytes) override;
   Status prepare(std::span<const GemmProblem> products) override;
+  std::string algorithmOf(const GemmProblem &product) const override;
+  Status useAlgorithm(const GemmProblem &product, const std::string &algorithm) override;
   StatusOr<std::unique_ptr<Event>> record() override;
   Status waitFor(Event &event) override;
   Status synchronize() override;

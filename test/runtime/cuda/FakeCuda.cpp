@@ -368,6 +368,23 @@ void fillProducts(BlasApi &blas) {
       return BlasStatus::notSupported;
     return *static_cast<int32_t *>(value) = int32_t(algo->data[0]), BlasStatus::success;
   };
+  blas.getVersion = []() -> size_t { return 130100; };
+  blas.algoInit = [](BlasHandle, ComputeType, DataType, DataType, DataType, DataType, DataType,
+                     int id, MatmulAlgo *algo) {
+    BLAS_FAILS(cublasLtMatmulAlgoInit)
+    algo->data[0] = uint64_t(id);
+    return BlasStatus::success;
+  };
+  blas.algoConfigSetAttribute = [](MatmulAlgo *, AlgoConfigAttribute, const void *, size_t) {
+    BLAS_FAILS(cublasLtMatmulAlgoConfigSetAttribute)
+    return BlasStatus::success;
+  };
+  blas.algoCheck = [](BlasHandle, MatmulDesc, MatrixLayoutDesc, MatrixLayoutDesc, MatrixLayoutDesc,
+                      MatrixLayoutDesc, const MatmulAlgo *algo, HeuristicResult *result) {
+    BLAS_FAILS(cublasLtMatmulAlgoCheck)
+    *result = {*algo, 0, BlasStatus::success, 1, {}};
+    return BlasStatus::success;
+  };
   blas.matmul = [](BlasHandle, MatmulDesc desc, const void *, const void *a, MatrixLayoutDesc la,
                    const void *b, MatrixLayoutDesc lb, const void *beta, const void *,
                    MatrixLayoutDesc lc, void *d, MatrixLayoutDesc, const MatmulAlgo *, void *,

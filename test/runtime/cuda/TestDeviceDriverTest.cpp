@@ -55,3 +55,76 @@ TEST_CASE("the cuda driver on emulated devices") {
     CHECK(text == "");
   }
 }
+
+namespace {
+/// A device that prefers some algorithms, and a product of a depth that it may split.
+struct Multiplier {
+  explicit Multiplier(uint64_t taste) : devices(require(TestDevices::create({.taste = taste}))) {
+    problem.m = 5, problem.n = 7, problem.k = kDepth;
+    problem.lhs.rowStride = kDepth;
+    problem.rhs.rowStride = problem.out.rowStride = problem.n;
+    driver = createCudaDriver(devices->api(), "cuda:test");
+    device = require(driver->open(0, {}));
+    queue = require(device->createQueue());
+    require(queue->prepare(std::span(&problem, 1)));
+  }
+  std::vector<float> operator()() {
+    auto upload = [&](int64_t count) {
+      std::vector<float> values;
+      for (int64_t i = 0; i < count; ++i)
+        values.push_back(1.f / float(i % 89 + 3) - 0.1f);
+      auto buffer = require(device->allocate(uint64_t(count) * 4));
+      require(device->upload(buffer->data(), std::as_bytes(std::span(values))));
+      return buffer;
+    };
+    auto a = upload(problem.m * kDepth), b = upload(kDepth * problem.n),
+         out = require(device->allocate(uint64_t(problem.m * problem.n) * 4));
+    require(queue->gemm(problem, a->data(), b->data(), out->data()));
+    require(queue->synchronize());
+    std::vector<float> result(size_t(problem.m * problem.n));
+    require(device->download(std::as_writable_bytes(std::span(result)), out->data()));
+    return result;
+  }
+  std::string algorithm() const { return queue->algorithmOf(problem); }
+
+  static constexpr int64_t kDepth = 999;
+  GemmProblem problem;
+  std::unique_ptr<TestDevices> devices;
+  std::unique_ptr<const Driver> driver;
+  std::unique_ptr<Device> device;
+  std::unique_ptr<Queue> queue;
+};
+} // namespace
+
+TEST_CASE("a product's algorithm is chosen, told, and used again where others are preferred") {
+  std::vector<float> plain, split;
+  std::string before;
+  {
+    Multiplier first(0);
+    plain = first();
+    CHECK(first.device->info().products.starts_with("cuBLASLt 13.1.0 on emulated: "));
+    CHECK(first.algorithm() == "id 1, tile 20, stages 5, split 1, reduction 0, swizzling 0, "
+                               "option 0, inner 0, cluster 0");
+  }
+  {
+    Multiplier second(1);
+    split = second();
+    before = second.algorithm();
+    CHECK(split != plain);
+  }
+  Multiplier third(0);
+  require(third.queue->useAlgorithm(third.problem, before));
+  CHECK(third.algorithm() == before);
+  CHECK(third() == split);
+  for (const char *text :
+       {"", "tile 20", "id 1, tile", "id 1, tile -1", "id 1; tile 20", "id 1, inner 70000",
+        "id 1, id 1", "id 99999999999", "id 1, tile 20,",              // no algorithms
+        "id 7, tile 20", "id 1, tile 61", "id 1, split 2",             // not this library's
+        "id 1, tile 20, split 2, reduction 1", "id 1, reduction 4"}) { // in any order, in bf16
+    INFO(text);
+    Status status = third.queue->useAlgorithm(third.problem, text);
+    CHECK_FALSE(status.ok());
+    CHECK(third.algorithm() == before);
+  }
+  CHECK(third() == split);
+}

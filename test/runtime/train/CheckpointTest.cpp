@@ -193,6 +193,22 @@ TEST_CASE("checkpoint: of a sharded tensor each distinct part is a slice") {
   }
 }
 
+TEST_CASE("checkpoint: algorithms of products come back; a manifest without them is as it was") {
+  CheckpointManifest manifest;
+  CHECK_FALSE(contains(manifest.toJson(), "products")); // What earlier versions wrote.
+  CHECK(CheckpointManifest::fromJson(manifest.toJson())->products.library == "");
+  manifest.products = {"cuBLASLt 13.1.0 on NVIDIA H200",
+                       {{"64x64x32 lhs f32 1,2", "id 21, tile 20"}, {"1x1x1", "id 3"}}};
+  std::string text = manifest.toJson();
+  StatusOr<CheckpointManifest> read = CheckpointManifest::fromJson(text);
+  REQUIRE(read.ok());
+  CHECK(read->products.library == manifest.products.library);
+  CHECK(read->products.algorithms == manifest.products.algorithms);
+  CHECK(read->toJson() == text);
+  text.replace(text.find("tile 20"), 7, "tile 21");
+  CHECK(contains(CheckpointManifest::fromJson(text).status().message(), "hash"));
+}
+
 TEST_CASE("checkpoint: of a later format") {
   CheckpointManifest manifest;
   std::string text = manifest.toJson();

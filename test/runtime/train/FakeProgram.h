@@ -21,6 +21,18 @@ public:
     return runtime::NonFiniteReport{"launch exp_0", "model.cpp:7"};
   }
 
+  runtime::ProductAlgorithms productAlgorithms() const override { return algorithms; }
+  runtime::StatusOr<int64_t> useProductAlgorithms(const runtime::ProductAlgorithms &used) override {
+    int64_t others = 0;
+    for (auto &[product, algorithm] : algorithms.algorithms)
+      if (auto found = used.algorithms.find(product); found != used.algorithms.end())
+        algorithm = found->second;
+      else
+        ++others;
+    return others;
+  }
+  runtime::ProductAlgorithms algorithms; ///< that the device prefers, or has been told
+
   /// Steps (by count of runs of this object) whose loss is not finite.
   std::vector<int64_t> poisoned;
   /// Called before each step of this object with its number.

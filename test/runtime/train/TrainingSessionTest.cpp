@@ -305,6 +305,40 @@ TEST_CASE("training: a checkpoint of another model or other settings") {
   CHECK(contains(seed.log.text, "'training.seed' is not what it was"));
 }
 
+TEST_CASE("training: a resumed run computes products as the one before") {
+  TempFolder folder;
+  Run first(folder.file("a"));
+  first.config.training.maxIters = 4;
+  FakeProgram program(first.config);
+  program.algorithms = {"blas 1 on gpu", {{"4x4x4", "id 1"}}};
+  REQUIRE(first(program).ok());
+  Run second(folder.file("a"));
+  second.options.resume = true;
+  FakeProgram again(second.config);
+  SECTION("where others are preferred, too") {
+    again.algorithms = {"blas 1 on gpu", {{"4x4x4", "id 2"}}};
+    REQUIRE(second(again).ok());
+    CHECK(again.algorithms.algorithms.at("4x4x4") == "id 1");
+    CHECK_FALSE(contains(second.log.text, "matrix products"));
+  }
+  SECTION("but those that it did not have") {
+    again.algorithms = {"blas 1 on gpu", {{"4x4x4", "id 2"}, {"5x5x5", "id 2"}}};
+    REQUIRE(second(again).ok());
+    CHECK(contains(second.log.text, "1 matrix products are computed by another algorithm"));
+  }
+  SECTION("by another library, as well as that has it") {
+    again.algorithms = {"blas 2 on gpu", {{"4x4x4", "id 2"}}};
+    REQUIRE(second(again).ok());
+    CHECK(again.algorithms.algorithms.at("4x4x4") == "id 2");
+    CHECK(contains(second.log.text, "matrix products were computed by blas 1 on gpu, now by blas 2 "
+                                    "on gpu: results may differ in the last bits"));
+  }
+  SECTION("on a device that has no choice") {
+    REQUIRE(second(again).ok());
+    CHECK(contains(second.log.text, "computed by blas 1 on gpu, now by another kind of device"));
+  }
+}
+
 TEST_CASE("training: sequential order wraps with a remark, once") {
   TempFolder folder;
   std::string tokens;

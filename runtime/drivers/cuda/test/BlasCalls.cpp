@@ -163,12 +163,38 @@ BlasStatus preferenceSetAttribute(Preference preference, PreferenceAttribute att
 
 //===--- Algorithms -------------------------------------------------------===//
 
-/// An algorithm of the emulation: for which problem it was chosen, the alignments that it
-/// relies on, and its workspace.
+/// An algorithm of the emulation: its configuration, and for which problem it was chosen, the
+/// alignments that it relies on, and its workspace. One that was made by its number has no
+/// problem, and relies on nothing.
 struct Algorithm {
   uint64_t mark = 0, problem = 0, workspace = 0;
   uint16_t alignment[4] = {};
-  uint64_t unused[4] = {};
+  int32_t id = 1;
+  uint32_t tile = 20, stages = 5;
+  int32_t split = 1;
+  uint32_t reduction = 0, swizzling = 0, option = 0;
+  uint16_t inner = 0, cluster = 0;
+
+  /// The setting of an attribute, and its bytes; null: there is none.
+  std::pair<void *, size_t> setting(AlgoConfigAttribute attribute) {
+    switch (attribute) {
+    case AlgoConfigAttribute::id: return {&id, sizeof id};
+    case AlgoConfigAttribute::tileId: return {&tile, sizeof tile};
+    case AlgoConfigAttribute::stagesId: return {&stages, sizeof stages};
+    case AlgoConfigAttribute::splitK: return {&split, sizeof split};
+    case AlgoConfigAttribute::reductionScheme: return {&reduction, sizeof reduction};
+    case AlgoConfigAttribute::swizzling: return {&swizzling, sizeof swizzling};
+    case AlgoConfigAttribute::customOption: return {&option, sizeof option};
+    case AlgoConfigAttribute::innerShapeId: return {&inner, sizeof inner};
+    case AlgoConfigAttribute::clusterShapeId: return {&cluster, sizeof cluster};
+    }
+    return {nullptr, 0};
+  }
+  /// There are tiles 1 to 60, sums in up to 32 parts, which need a way to add them.
+  bool isKnown() const {
+    return id == 1 && tile >= 1 && tile <= 60 && split >= 1 && split <= 32 &&
+           (split == 1 ? reduction == 0 : reduction == kReduceInComputeType);
+  }
 };
 static_assert(sizeof(Algorithm) == sizeof(MatmulAlgo));
 constexpr uint64_t kMark = 0x656d756c61746564; // "emulated"
@@ -212,6 +238,12 @@ BlasStatus algoGetHeuristic(BlasHandle handle, MatmulDesc desc, MatrixLayoutDesc
     algorithm.mark = kMark;
     algorithm.problem = product->fingerprint();
     algorithm.workspace = std::min(prefers->maxWorkspace, kWorkspace);
+    if (uint64_t taste = machine.options.taste) {
+      uint64_t drawn = mixBits(algorithm.problem ^ taste);
+      algorithm.tile = 1 + uint32_t(drawn % 60);
+      algorithm.split = 2 + int32_t(drawn / 60 % 3);
+      algorithm.reduction = kReduceInComputeType;
+    }
     for (int i = 0; i < 4; ++i)
       algorithm.alignment[i] = uint16_t(prefers->alignment[i]);
     std::memset(results, 0, sizeof(*results));
@@ -224,18 +256,64 @@ BlasStatus algoGetHeuristic(BlasHandle handle, MatmulDesc desc, MatrixLayoutDesc
   });
 }
 
-BlasStatus algoConfigGetAttribute(const MatmulAlgo *, AlgoConfigAttribute attribute, void *value,
-                                  size_t bytes, size_t *written) {
-  bool isShort = attribute == AlgoConfigAttribute::innerShapeId ||
-                 attribute == AlgoConfigAttribute::clusterShapeId;
-  size_t size = isShort ? 2 : 4;
+BlasStatus algoInit(BlasHandle handle, ComputeType, DataType, DataType, DataType, DataType,
+                    DataType, int id, MatmulAlgo *algo) {
+  return enterBlas([&](Machine &machine) {
+    if (!machine.blasHandles.find(handle))
+      return noHandle(machine, "cublasLtMatmulAlgoInit");
+    Algorithm algorithm;
+    algorithm.mark = kMark;
+    algorithm.workspace = kWorkspace;
+    algorithm.id = id;
+    *algo = std::bit_cast<MatmulAlgo>(algorithm);
+    return id == 1 ? BlasStatus::success : BlasStatus::notSupported;
+  });
+}
+
+BlasStatus algoConfigGetAttribute(const MatmulAlgo *algo, AlgoConfigAttribute attribute,
+                                  void *value, size_t bytes, size_t *written) {
+  Algorithm algorithm = std::bit_cast<Algorithm>(*algo);
+  auto [setting, size] = algorithm.setting(attribute);
   if (written)
     *written = size;
-  if (bytes < size)
+  if (!setting || bytes < size || algorithm.mark != kMark)
     return BlasStatus::invalidValue;
-  uint32_t number = attribute == AlgoConfigAttribute::id ? 1 : 0;
-  std::memcpy(value, &number, size);
+  std::memcpy(value, setting, size);
   return BlasStatus::success;
+}
+
+BlasStatus algoConfigSetAttribute(MatmulAlgo *algo, AlgoConfigAttribute attribute,
+                                  const void *value, size_t bytes) {
+  Algorithm algorithm = std::bit_cast<Algorithm>(*algo);
+  auto [setting, size] = algorithm.setting(attribute);
+  if (!setting || bytes != size || algorithm.mark != kMark || attribute == AlgoConfigAttribute::id)
+    return BlasStatus::invalidValue;
+  std::memcpy(setting, value, size);
+  *algo = std::bit_cast<MatmulAlgo>(algorithm);
+  return BlasStatus::success;
+}
+
+BlasStatus algoCheck(BlasHandle handle, MatmulDesc desc, MatrixLayoutDesc a, MatrixLayoutDesc b,
+                     MatrixLayoutDesc c, MatrixLayoutDesc d, const MatmulAlgo *algo,
+                     HeuristicResult *result) {
+  const char *call = "cublasLtMatmulAlgoCheck";
+  return enterBlas([&](Machine &machine) {
+    if (!machine.blasHandles.find(handle))
+      return noHandle(machine, call);
+    StatusOr<Product> product = findProduct(machine, desc, a, b, c, d);
+    if (!product)
+      return refuse(machine, codeOf(product.status()),
+                    std::string(call) + ": " + product.status().message());
+    Algorithm algorithm = std::bit_cast<Algorithm>(*algo);
+    if (algorithm.mark != kMark || !algorithm.isKnown())
+      return BlasStatus::notSupported;
+    *result = {};
+    result->algo = *algo;
+    result->workspaceBytes = algorithm.workspace;
+    result->state = BlasStatus::success;
+    result->waves = 1;
+    return BlasStatus::success;
+  });
 }
 
 //===--- Products ---------------------------------------------------------===//
@@ -244,9 +322,11 @@ BlasStatus algoConfigGetAttribute(const MatmulAlgo *, AlgoConfigAttribute attrib
 BlasStatus checkAlgorithm(Machine &machine, const Product &product, const Algorithm &algorithm,
                           const void *workspace, size_t workspaceBytes, int device) {
   std::string name = product.describe();
-  if (algorithm.mark != kMark || algorithm.problem != product.fingerprint())
+  if (algorithm.mark != kMark || (algorithm.problem && algorithm.problem != product.fingerprint()))
     return refuse(machine, BlasStatus::invalidValue,
                   name + ": the algorithm was chosen for another product");
+  if (!algorithm.isKnown())
+    return refuse(machine, BlasStatus::notSupported, name + ": there is no such algorithm");
   for (int i = 0; i < 4; ++i)
     if (algorithm.alignment[i] && product.pointers[i] % algorithm.alignment[i])
       return refuse(machine, BlasStatus::invalidValue,
@@ -328,6 +408,7 @@ BlasStatus matmul(BlasHandle handle, MatmulDesc desc, const void *alpha, const v
                                           stream->device);
           bad != BlasStatus::success)
         return bad;
+      product->split = algorithm.split;
     }
     Work work{.label = product->describe()};
     work.run = [&machine, product = *product, bytes = algorithm.workspace,
@@ -390,7 +471,10 @@ void fillBlasCalls(BlasApi &api) {
   };
   api.preferenceSetAttribute = preferenceSetAttribute;
   api.algoGetHeuristic = algoGetHeuristic;
+  api.algoInit = algoInit;
   api.algoConfigGetAttribute = algoConfigGetAttribute;
+  api.algoConfigSetAttribute = algoConfigSetAttribute;
+  api.algoCheck = algoCheck;
   api.matmul = matmul;
 }
 

@@ -175,6 +175,39 @@ static void store(DataType type, double value, std::byte *target) {
   }
 }
 
+bool Product::multiply(Machine &machine, std::vector<std::byte> &sums) const {
+  GemmProblem problem;
+  problem.dtype = desc.compute == ComputeType::f64 ? DType::f64 : DType::f32;
+  problem.m = int64_t(m()), problem.n = int64_t(n());
+  problem.batch = {layouts[3].batch};
+  problem.lhs = stridesOf(layouts[0], desc.a);
+  problem.rhs = stridesOf(layouts[1], desc.b);
+  problem.out = {problem.n, 1, {problem.m * problem.n}};
+  if (!machine.engine)
+    machine.engine = std::make_shared<ProductEngine>(machine.options.threads);
+  auto data = [&](int i, int64_t element) {
+    return reinterpret_cast<const std::byte *>(uintptr_t(pointers[i])) +
+           element * int64_t(layouts[i].elementBytes());
+  };
+  int64_t depth = int64_t(k()), parts = std::min<int64_t>(split, depth);
+  std::vector<std::byte> part(sums.size());
+  for (int64_t i = 0; i < parts; ++i) {
+    int64_t from = i * depth / parts;
+    problem.k = (i + 1) * depth / parts - from;
+    Status status = machine.engine->gemm.run(problem, data(0, from * problem.lhs.columnStride),
+                                             data(1, from * problem.rhs.rowStride), part.data());
+    if (!status) {
+      machine.report(HazardKind::refusedCall, describe() + ": " + status.message());
+      return false;
+    }
+    for (size_t at = 0; at < sums.size(); at += size_t(sizeOf(problem.dtype)))
+      storeScalar(problem.dtype,
+                  loadScalar(problem.dtype, &sums[at]) + loadScalar(problem.dtype, &part[at]),
+                  &sums[at]);
+  }
+  return true;
+}
+
 void Product::run(Machine &machine, const Operation &operation) const {
   bool good = touch(machine, operation, 0, false) && touch(machine, operation, 1, false) &&
               (!uses(2) || touch(machine, operation, 2, false));
@@ -183,37 +216,29 @@ void Product::run(Machine &machine, const Operation &operation) const {
     good = good && machine.touch(operation, desc.bias, m() * size, /*write=*/false);
   if (!good || !touch(machine, operation, 3, true))
     return;
-  GemmProblem problem;
-  problem.dtype = desc.compute == ComputeType::f64 ? DType::f64 : DType::f32;
-  problem.m = int64_t(m()), problem.n = int64_t(n()), problem.k = int64_t(k());
-  problem.batch = {layouts[3].batch};
-  problem.lhs = stridesOf(layouts[0], desc.a);
-  problem.rhs = stridesOf(layouts[1], desc.b);
-  problem.out = {problem.n, 1, {problem.m * problem.n}};
-  uint64_t wide = problem.dtype == DType::f64 ? 8 : 4;
+  DType wideType = desc.compute == ComputeType::f64 ? DType::f64 : DType::f32;
+  uint64_t wide = uint64_t(sizeOf(wideType));
   std::vector<std::byte> sums(m() * n() * uint64_t(layouts[3].batch) * wide);
-  if (!machine.engine)
-    machine.engine = std::make_shared<ProductEngine>(machine.options.threads);
+  if (!multiply(machine, sums))
+    return;
   auto data = [&](int i) { return reinterpret_cast<std::byte *>(uintptr_t(pointers[i])); };
-  if (Status status = machine.engine->gemm.run(problem, data(0), data(1), sums.data()); !status)
-    return machine.report(HazardKind::refusedCall, describe() + ": " + status.message());
   MatrixLayout c = stridesOf(layouts[2], cuda::Operation::none);
   MatrixLayout d = stridesOf(layouts[3], cuda::Operation::none);
   const std::byte *bias = reinterpret_cast<const std::byte *>(uintptr_t(desc.bias));
   const std::byte *sum = sums.data();
   for (int64_t batch = 0; batch < layouts[3].batch; ++batch)
-    for (int64_t row = 0; row < problem.m; ++row)
-      for (int64_t column = 0; column < problem.n; ++column, sum += wide) {
+    for (uint64_t row = 0; row < m(); ++row)
+      for (uint64_t column = 0; column < n(); ++column, sum += wide) {
         auto at = [&](const MatrixLayout &layout) {
-          return uint64_t(batch * layout.batchStrides[0] + row * layout.rowStride +
-                          column * layout.columnStride) *
+          return uint64_t(batch * layout.batchStrides[0] + int64_t(row) * layout.rowStride +
+                          int64_t(column) * layout.columnStride) *
                  size;
         };
-        double value = alpha * loadScalar(problem.dtype, sum);
+        double value = alpha * loadScalar(wideType, sum);
         if (beta != 0)
           value += beta * loadScalar(dtypeOf(layouts[2].type), data(2) + at(c));
         if (desc.epilogue & epilogueBias)
-          value += loadScalar(dtypeOf(layouts[3].type), bias + uint64_t(row) * size);
+          value += loadScalar(dtypeOf(layouts[3].type), bias + row * size);
         if (desc.epilogue & epilogueRelu)
           value = std::max(value, 0.0);
         store(layouts[3].type, value, data(3) + at(d));

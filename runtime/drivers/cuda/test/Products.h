@@ -54,6 +54,7 @@ struct Product {
   ProductLayout layouts[4]; ///< A, B, C, D
   DevicePtr pointers[4] = {};
   double alpha = 1, beta = 0;
+  int32_t split = 1; ///< parts of the depth, each summed by itself
 
   uint64_t m() const { return layouts[3].rows; }
   uint64_t n() const { return layouts[3].columns; }
@@ -74,6 +75,8 @@ struct Product {
 
 private:
   bool touch(Machine &machine, const Operation &operation, int i, bool write) const;
+  /// op(A) · op(B), row-major, of each member; false if the host refuses.
+  bool multiply(Machine &machine, std::vector<std::byte> &sums) const;
 };
 
 } // namespace minigptc::runtime::cuda::test

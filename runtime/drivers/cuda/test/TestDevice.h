@@ -39,6 +39,9 @@ struct TestDeviceOptions {
   /// How long a rank waits for the others to enter a collective, when nothing else can run.
   int patienceMilliseconds = 60000;
   int threads = 0; ///< of matrix products; 0: all cores
+  /// What the library prefers: 0, to compute products as the host does; else to split their
+  /// sums, one way or another, which changes the last bits, as another version of it may.
+  uint64_t taste = 0;
 };
 
 enum class HazardKind {

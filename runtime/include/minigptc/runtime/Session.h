@@ -13,6 +13,7 @@
 
 #include <cstddef>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -96,6 +97,14 @@ struct InstructionEvent {
   int64_t device = 0;
 };
 
+/// How matrix products are computed, where a library has several algorithms for them, whose
+/// results differ in the last bits.
+struct ProductAlgorithms {
+  std::string library; ///< "cuBLASLt 13.1.0 on NVIDIA H200"; empty: there is no choice
+  /// Each product's, by what identifies it.
+  std::map<std::string, std::string> algorithms = {};
+};
+
 /// A loaded program. Movable; one thread at a time may call `run`.
 class Session {
 public:
@@ -122,6 +131,13 @@ public:
   /// FLOP/s of the devices' (all threads together) matrix product on f32 matrices of 1024³, the
   /// best of 20 runs; 0 if it cannot be measured.
   double measureGemmPeak() const;
+
+  /// What was chosen when the program was loaded, or was asked for since.
+  ProductAlgorithms productAlgorithms() const;
+  /// Goes on with what another session had, of the same program: products that it knows are
+  /// computed by these algorithms. Gives the number of products that are not, because they are
+  /// not among them or the library refuses. failedPrecondition: of another library or device.
+  StatusOr<int64_t> useProductAlgorithms(const ProductAlgorithms &algorithms);
 
   /// Runs an entry function. `inputs` is matched by path and checked (missing,
   /// surplus, wrong type, index out of bound). Inputs that the entry donates are
