@@ -20,6 +20,20 @@ static constexpr auto kPatience = 2s;
 // A device's end
 //===----------------------------------------------------------------------===//
 
+namespace {
+
+/// Sets a flag for as long as it is there.
+class Inside {
+public:
+  explicit Inside(std::atomic<bool> &flag) : flag_(flag) { flag_ = true; }
+  ~Inside() { flag_ = false; }
+
+private:
+  std::atomic<bool> &flag_;
+};
+
+} // namespace
+
 class CudaWorld::End final : public Communicator {
 public:
   End(CudaWorld &world, int64_t device, ContextRef context)
@@ -34,8 +48,9 @@ public:
 
   /// Part of a group of calls: the communicator is there when that ends.
   Status join(const DeviceGroup &group, const NcclUniqueId &id);
-  /// Work of this device may never end: it, or what waits for it, must be aborted.
-  bool hasFailed() const;
+  /// A device that ends with a failure: others may wait for it for ever.
+  bool leavesOthersWaiting() const;
+  void begin() { unfinished_ = false; }
   void abort();
   Status asyncError() const;
 
@@ -52,7 +67,8 @@ private:
   /// By stream, whose work comes one after the other. Recordings know the address.
   std::map<Stream, std::unique_ptr<Buffer>> staging_;
   std::atomic<bool> inside_{false}; ///< of NCCL
-  std::atomic<bool> failed_{false}; ///< in the middle of a submission
+  /// Others may wait on their GPUs for work of this device that it has not submitted.
+  std::atomic<bool> unfinished_{false};
 };
 
 CudaWorld::End::~End() {
@@ -117,22 +133,25 @@ Status CudaWorld::End::run(Queue &queue, const CollectiveProblem &problem,
                            const CollectiveSite &site) {
   MINIGPTC_RETURN_IF_ERROR(world_.meetings_.meet(device_, problem.group, &problem, site));
   MINIGPTC_RETURN_IF_ERROR(context_->enter());
-  inside_ = true;
+  Inside inside(inside_);
   Status status = world_.aborted_
                       ? world_.failure()
                       : submit(static_cast<CudaQueue &>(queue), problem, inputs, outputs);
-  inside_ = false;
-  failed_ = failed_ || !status;
+  if (!status)
+    unfinished_ = true;
   return status;
 }
 
 Status CudaWorld::End::beforeReplay() {
   int64_t all = int64_t(world_.ends_.size());
-  return world_.meetings_.meet(device_, {{1}, {all}}, nullptr, {});
+  MINIGPTC_RETURN_IF_ERROR(world_.meetings_.meet(device_, {{1}, {all}}, nullptr, {}));
+  unfinished_ = true; // Until the run's end.
+  return {};
 }
 
-bool CudaWorld::End::hasFailed() const {
-  return failed_ || !context_->enter() || context_->driver().ctxSynchronize() != Result::success;
+bool CudaWorld::End::leavesOthersWaiting() const {
+  return unfinished_ || !context_->enter() ||
+         context_->driver().ctxSynchronize() != Result::success;
 }
 
 void CudaWorld::End::abort() {
@@ -225,6 +244,8 @@ Communicator &CudaWorld::end(int64_t device) { return *ends_[size_t(device)]; }
 void CudaWorld::begin() {
   meetings_.begin();
   std::lock_guard lock(mutex_);
+  for (auto &end : ends_)
+    end->begin();
   if (aborted_)
     meetings_.fail(broken_);
   running_ = int64_t(ends_.size());
@@ -234,7 +255,7 @@ void CudaWorld::begin() {
 void CudaWorld::finish(int64_t device, const Status &status) {
   meetings_.finish(device, status);
   if (!status && status.code() != StatusCode::cancelled && !aborted_ &&
-      ends_[size_t(device)]->hasFailed())
+      ends_[size_t(device)]->leavesOthersWaiting())
     abort(status);
   std::lock_guard lock(mutex_);
   --running_;

@@ -1,0 +1,315 @@
+// NCCL's communicators behind the interface of collectives, on emulated devices: what the
+// collectives between threads give, at once and replayed, with no findings; and an end with a
+// reason whatever goes wrong.
+#include "runtime/drivers/cuda/CudaDriver.h"
+#include "runtime/drivers/cuda/test/TestDevice.h"
+#include "test/runtime/support/CollectiveCases.h"
+
+#include <atomic>
+#include <catch2/catch.hpp>
+#include <cstring>
+#include <functional>
+#include <thread>
+
+using namespace minigptc;
+using namespace minigptc::runtime;
+using Catch::Matchers::Contains;
+using Catch::Matchers::StartsWith;
+using cuda::CudaApi;
+using cuda::NcclComm;
+using cuda::NcclResult;
+using cuda::Stream;
+using cuda::test::Hazard;
+using cuda::test::TestDevices;
+
+namespace {
+
+template <typename T> T require(StatusOr<T> value) {
+  INFO((value ? "" : value.status().toString()));
+  REQUIRE(value.ok());
+  return std::move(*value);
+}
+
+/// Emulated GPUs with a queue each, connected for some collectives.
+class Gpus {
+public:
+  using Patch = std::function<void(CudaApi &)>;
+
+  Gpus(int count, uint64_t seed, const std::vector<CollectiveProblem> &problems,
+       const Patch &patch = {})
+      : machine(require(TestDevices::create({.devices = count, .seed = seed}))) {
+    auto api = std::make_shared<CudaApi>(*machine->api());
+    if (patch)
+      patch(*api);
+    driver = createCudaDriver(api, "cuda:test");
+    std::vector<Device *> members;
+    for (int d = 0; d < count; ++d) {
+      devices.push_back(require(driver->open(d, {})));
+      queues.push_back(require(devices.back()->createQueue()));
+      members.push_back(devices.back().get());
+    }
+    world = require(driver->connect(members, {.problems = problems, .placeOf = [](uint32_t line) {
+                                                return line == uint32_t(-1)
+                                                           ? ""
+                                                           : "model.cpp:" + std::to_string(line);
+                                              }}));
+  }
+  ~Gpus() { finish(); }
+
+  /// Runs `body` on each device's thread; the world's failure.
+  Status run(const std::function<Status(int)> &body) {
+    world->begin();
+    std::vector<std::thread> threads;
+    for (int d = 0; d < int(devices.size()); ++d)
+      threads.emplace_back([&, d] { world->finish(d, body(d)); });
+    for (std::thread &thread : threads)
+      thread.join();
+    return world->failure();
+  }
+  Status collect(int d, const CollectiveProblem &p, std::span<void *const> inputs,
+                 std::span<void *const> outputs, uint32_t line = 7) {
+    return world->end(d).run(*queues[size_t(d)], p, inputs, outputs, {&p, line});
+  }
+  /// What the test device objects to, when all has been given back.
+  std::string finish() {
+    queues.clear();
+    world.reset();
+    devices.clear();
+    std::string text;
+    for (const Hazard &hazard : machine->finish())
+      text += hazard.toString() + "\n";
+    return text;
+  }
+
+  std::unique_ptr<TestDevices> machine;
+  std::unique_ptr<const Driver> driver;
+  std::vector<std::unique_ptr<Device>> devices;
+  std::vector<std::unique_ptr<Queue>> queues;
+  std::unique_ptr<World> world;
+};
+
+/// A member's operands in its GPU's memory. All-reduces of odd operands are in place.
+struct Call {
+  Call(Device &device, const CollectiveProblem &p, int64_t rank)
+      : device(device), p(p), rank(rank) {
+    for (size_t i = 0; i < p.operands.size(); ++i) {
+      bool inPlace = p.kind == CollectiveKind::allReduce && i % 2 == 1;
+      buffers.push_back(*device.allocate(p.inputBytes(i)));
+      inputs.push_back(buffers.back()->data());
+      if (!inPlace)
+        buffers.push_back(*device.allocate(p.outputBytes(i)));
+      outputs.push_back(buffers.back()->data());
+    }
+  }
+  Status upload(int64_t round) {
+    for (size_t i = 0; i < inputs.size(); ++i)
+      MINIGPTC_RETURN_IF_ERROR(device.upload(inputs[i], test::inputOf(p, i, rank, round)));
+    return {};
+  }
+  Status check(int64_t round) {
+    for (size_t i = 0; i < outputs.size(); ++i) {
+      std::vector<std::byte> wanted = test::outputOf(p, i, rank, round), made(wanted.size());
+      MINIGPTC_RETURN_IF_ERROR(device.download(made, outputs[i]));
+      if (made != wanted)
+        return Status(StatusCode::internal, "wrong: " + p.describe() + ", operand " +
+                                                std::to_string(i) + " of member " +
+                                                std::to_string(rank));
+    }
+    return {};
+  }
+
+  Device &device;
+  const CollectiveProblem &p;
+  int64_t rank;
+  std::vector<std::unique_ptr<Buffer>> buffers;
+  std::vector<void *> inputs, outputs;
+};
+
+/// All problems at once, and then twice by a recording of them.
+Status runAndReplay(Gpus &gpus, int d, const std::vector<CollectiveProblem> &problems) {
+  Queue &queue = *gpus.queues[size_t(d)];
+  std::vector<std::unique_ptr<Call>> calls;
+  for (const CollectiveProblem &p : problems)
+    calls.push_back(std::make_unique<Call>(*gpus.devices[size_t(d)], p, p.group.rankOf(d)));
+  auto submit = [&] {
+    for (auto &call : calls)
+      MINIGPTC_RETURN_IF_ERROR(gpus.collect(d, call->p, call->inputs, call->outputs));
+    return Status();
+  };
+  std::unique_ptr<Recording> recording;
+  for (int round = 0; round < 3; ++round) {
+    for (auto &call : calls)
+      MINIGPTC_RETURN_IF_ERROR(call->upload(round));
+    if (round == 0)
+      MINIGPTC_RETURN_IF_ERROR(submit());
+    if (round == 1) {
+      MINIGPTC_RETURN_IF_ERROR(queue.beginRecording());
+      MINIGPTC_RETURN_IF_ERROR(submit());
+      StatusOr<std::unique_ptr<Recording>> made = queue.endRecording();
+      if (!made)
+        return made.status();
+      recording = std::move(*made);
+    }
+    if (round > 0) {
+      MINIGPTC_RETURN_IF_ERROR(gpus.world->end(d).beforeReplay());
+      MINIGPTC_RETURN_IF_ERROR(queue.replay(*recording));
+    }
+    MINIGPTC_RETURN_IF_ERROR(queue.synchronize());
+    for (auto &call : calls)
+      MINIGPTC_RETURN_IF_ERROR(call->check(round));
+  }
+  return {};
+}
+
+void checkProblems(int devices, uint64_t seed, const std::vector<CollectiveProblem> &problems) {
+  INFO("seed " << seed);
+  Gpus gpus(devices, seed, problems);
+  Status status = gpus.run([&](int d) { return runAndReplay(gpus, d, problems); });
+  INFO(status.toString());
+  CHECK(status.ok());
+  CHECK(gpus.finish() == "");
+}
+
+CollectiveProblem sumOf(int64_t count, int64_t devices) {
+  return {CollectiveKind::allReduce,
+          ReduceKind::sum,
+          {{1}, {devices}},
+          {{DType::f32, 1, 1, count, false}},
+          {}};
+}
+
+/// An all-reduce on the GPU, waited for.
+Status sumOnce(Gpus &gpus, int d, const CollectiveProblem &p, uint32_t line = 7) {
+  Call call(*gpus.devices[size_t(d)], p, p.group.rankOf(d));
+  MINIGPTC_RETURN_IF_ERROR(call.upload(0));
+  MINIGPTC_RETURN_IF_ERROR(gpus.collect(d, p, call.inputs, call.outputs, line));
+  MINIGPTC_RETURN_IF_ERROR(gpus.queues[size_t(d)]->synchronize());
+  return call.check(0);
+}
+
+} // namespace
+
+TEST_CASE("cuda collectives: all kinds, types and layouts, at once and replayed") {
+  checkProblems(3, 0, test::problemsOf({{1}, {3}}, {0, 1, 7}));
+  checkProblems(1, 0, test::problemsOf({{1}, {1}}, {7}));
+}
+
+TEST_CASE("cuda collectives: groups along one axis, and both") {
+  for (const DeviceGroup &group :
+       {DeviceGroup{{1}, {2}}, DeviceGroup{{2}, {3}}, DeviceGroup{{1, 2}, {2, 3}}})
+    checkProblems(6, 2, test::problemsOf(group, {5}));
+}
+
+TEST_CASE("cuda collectives: any order of work gives the same, and nothing is found") {
+  std::vector<CollectiveProblem> problems;
+  for (const CollectiveProblem &p : test::problemsOf({{1}, {4}}, {6}))
+    if (p.operands[0].dtype == DType::f32 && p.combine == ReduceKind::sum)
+      problems.push_back(p);
+  REQUIRE(problems.size() == 5);
+  for (uint64_t seed = 0; seed < 8; ++seed)
+    checkProblems(4, seed, problems);
+}
+
+TEST_CASE("cuda collectives: a device that fails ends all others, and they can go on") {
+  CollectiveProblem p = sumOf(8, 4);
+  Gpus gpus(4, 0, {p});
+  Status status = gpus.run([&](int d) {
+    MINIGPTC_RETURN_IF_ERROR(sumOnce(gpus, d, p));
+    if (d == 2)
+      return Status(StatusCode::resourceExhausted, "no memory on device 2");
+    return sumOnce(gpus, d, p);
+  });
+  CHECK(status.message() == "no memory on device 2");
+  CHECK(gpus.run([&](int d) { return sumOnce(gpus, d, p); }).ok());
+  CHECK(gpus.finish() == "");
+}
+
+TEST_CASE("cuda collectives: who does not come is named") {
+  CollectiveProblem p = sumOf(8, 3);
+  Gpus gpus(3, 0, {p});
+  Status status = gpus.run([&](int d) { return d == 1 ? Status() : sumOnce(gpus, d, p, 12); });
+  CHECK_THAT(status.message(), StartsWith("device 1 has ended and does not come to all_reduce sum "
+                                          "f32[8] over 3 devices at model.cpp:12"));
+  Status replays = gpus.run(
+      [&](int d) { return d == 1 ? sumOnce(gpus, d, p, 9) : gpus.world->end(d).beforeReplay(); });
+  CHECK_THAT(replays.message(), Contains("the replay of a recorded step") &&
+                                    Contains("f32[8] over 3 devices at model.cpp:9"));
+  CHECK(gpus.finish() == "");
+}
+
+/// Whether a patched function fails now; they know of no object.
+static std::atomic<bool> fails = false;
+static const CudaApi *original = nullptr;
+
+TEST_CASE("cuda collectives: a call that NCCL refuses ends the others, for good") {
+  CollectiveProblem p = sumOf(8, 3);
+  std::shared_ptr<const CudaApi> api;
+  Gpus gpus(3, 0, {p}, [&](CudaApi &patched) {
+    api = std::make_shared<CudaApi>(patched);
+    original = api.get();
+    // The first one to come fails: others have met it and are, or will be, on their GPUs.
+    patched.nccl.allReduce = [](auto... arguments) {
+      return fails.exchange(false) ? NcclResult::internalError
+                                   : original->nccl.allReduce(arguments...);
+    };
+  });
+  CHECK(gpus.run([&](int d) { return sumOnce(gpus, d, p); }).ok());
+  fails = true;
+  Status status = gpus.run([&](int d) { return sumOnce(gpus, d, p); });
+  CHECK_THAT(status.message(), StartsWith("ncclAllReduce failed: "));
+  Status again = gpus.run([&](int d) { return sumOnce(gpus, d, p); });
+  CHECK_THAT(again.message(), StartsWith("collectives ended with a failure before: ncclAllReduce"));
+  CHECK(again.help() == "load the program again");
+}
+
+TEST_CASE("cuda collectives: a replay that does not start on one device ends the others") {
+  CollectiveProblem p = sumOf(8, 3);
+  Gpus gpus(3, 0, {p});
+  Status status = gpus.run([&](int d) {
+    Queue &queue = *gpus.queues[size_t(d)];
+    Call call(*gpus.devices[size_t(d)], p, d);
+    MINIGPTC_RETURN_IF_ERROR(call.upload(0));
+    MINIGPTC_RETURN_IF_ERROR(gpus.collect(d, p, call.inputs, call.outputs));
+    MINIGPTC_RETURN_IF_ERROR(queue.synchronize());
+    MINIGPTC_RETURN_IF_ERROR(queue.beginRecording());
+    MINIGPTC_RETURN_IF_ERROR(gpus.collect(d, p, call.inputs, call.outputs));
+    StatusOr<std::unique_ptr<Recording>> recording = queue.endRecording();
+    MINIGPTC_RETURN_IF_ERROR(recording.status());
+    MINIGPTC_RETURN_IF_ERROR(gpus.world->end(d).beforeReplay());
+    if (d == 2)
+      return Status(StatusCode::internal, "does not start");
+    MINIGPTC_RETURN_IF_ERROR(queue.replay(**recording));
+    return queue.synchronize();
+  });
+  CHECK(status.message() == "does not start");
+}
+
+TEST_CASE("cuda collectives: what NCCL reports later ends all") {
+  CollectiveProblem p = sumOf(8, 2);
+  Gpus gpus(2, 0, {p}, [](CudaApi &patched) {
+    patched.nccl.commGetAsyncError = [](NcclComm, NcclResult *error) {
+      *error = NcclResult::remoteError;
+      return NcclResult::success;
+    };
+  });
+  Status status = gpus.run([&](int d) {
+    // Device 1 is slow: the other waits for it.
+    for (int i = 0; d == 1 && i < 400 && gpus.world->failure(); ++i)
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    return sumOnce(gpus, d, p);
+  });
+  CHECK_THAT(status.message(), StartsWith("device 0, among 2: a collective failed: "));
+}
+
+TEST_CASE("cuda collectives: several GPUs need NCCL, and GPUs") {
+  CollectiveProblem p = sumOf(8, 2);
+  auto machine = require(TestDevices::create({.devices = 2}));
+  auto api = std::make_shared<CudaApi>(*machine->api());
+  api->ncclStatus = Status(StatusCode::failedPrecondition, "no NCCL for several GPUs: gone");
+  auto driver = createCudaDriver(api, "cuda");
+  CHECK(driver->provide(1).ok());
+  CHECK(driver->provide(2).message() == "no NCCL for several GPUs: gone");
+  Status many = driver->provide(4);
+  CHECK(many.message() == "the program's mesh has 4 devices; this machine has 2 GPUs");
+  CHECK(many.help() == "choose a mesh of that many devices, or --target cpu");
+}
