@@ -111,6 +111,10 @@ runtime::StatusOr<LoadedProgram> minigptc::buildSession(const runtime::RunConfig
                                                         const BuildFlags &flags) {
   MINIGPTC_RETURN_IF_ERROR(flags.check());
   MINIGPTC_RETURN_IF_ERROR(checkDevices(config));
+  // What cannot run here is not compiled first.
+  runtime::registerBuiltinDrivers();
+  if (const runtime::Driver *driver = runtime::findDriver(driverOf(flags.chosenTarget())))
+    MINIGPTC_RETURN_IF_ERROR(driver->provide(meshOf(config.sharding).numDevices()));
   double start = now();
   TracedProgram traced = traceProgram(config, options);
   CompiledProgram compiled = compile(traced.program, flags.options());
