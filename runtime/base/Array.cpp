@@ -1,15 +1,17 @@
 #include "minigptc/runtime/Array.h"
 
+#include "runtime/base/ArrayBuffer.h"
 #include "runtime/base/Blocks.h"
-#include "runtime/base/Memory.h"
 #include "runtime/base/Scalar.h"
 
 #include <cstring>
 #include <limits>
 #include <optional>
-#include <utility>
 
 namespace minigptc {
+
+using runtime::ArrayBuffer;
+using Buffers = std::vector<std::shared_ptr<ArrayBuffer>>;
 
 /// Bytes of a type; none if a dimension is negative or the product overflows.
 static std::optional<uint64_t> checkedBytes(const TensorType &type) {
@@ -23,7 +25,7 @@ static std::optional<uint64_t> checkedBytes(const TensorType &type) {
 Array Array::uninitialized(TensorType type) {
   Array array;
   if (std::optional<uint64_t> bytes = checkedBytes(type))
-    array.storage_ = runtime::allocateAligned(*bytes);
+    array.storage_ = ArrayBuffer::allocate(*bytes);
   array.type_ = std::move(type);
   return array;
 }
@@ -33,22 +35,34 @@ Array::Array(TensorType type) : Array(uninitialized(std::move(type))) {
     std::memset(data(), 0, type_.numBytes());
 }
 
+std::byte *Array::data() { return storage_ ? storage_->write() : nullptr; }
+const std::byte *Array::data() const { return storage_ ? storage_->read() : nullptr; }
+std::byte *Array::shardData(int64_t device) { return shards_->buffers[size_t(device)]->write(); }
+
+runtime::Status Array::fetch() const {
+  if (storage_ || !shards_)
+    return storage_ ? storage_->fetch() : runtime::Status();
+  for (const std::shared_ptr<ArrayBuffer> &buffer : shards_->buffers)
+    MINIGPTC_RETURN_IF_ERROR(buffer->fetch());
+  return {};
+}
+
 double Array::scalar() const {
-  if (!data() || type_.numElements() != 1)
-    return std::numeric_limits<double>::quiet_NaN();
-  return runtime::loadScalar(type_.dtype, data());
+  const std::byte *bytes = type_.numElements() == 1 ? data() : nullptr;
+  return bytes ? runtime::loadScalar(type_.dtype, bytes) : std::numeric_limits<double>::quiet_NaN();
 }
 
 /// Copies of the buffers, or nothing if memory is short.
 static std::shared_ptr<ArrayShards> cloneShards(const ArrayShards &shards) {
   auto copy = std::make_shared<ArrayShards>(shards);
   size_t bytes = size_t(shards.local.numBytes());
-  for (std::shared_ptr<std::byte[]> &buffer : copy->buffers) {
-    std::shared_ptr<std::byte[]> fresh = runtime::allocateAligned(bytes);
-    if (!fresh)
+  for (std::shared_ptr<ArrayBuffer> &buffer : copy->buffers) {
+    std::shared_ptr<ArrayBuffer> fresh = ArrayBuffer::allocate(bytes);
+    const std::byte *from = buffer->read();
+    if (!fresh || !from)
       return nullptr;
     if (bytes)
-      std::memcpy(fresh.get(), buffer.get(), bytes);
+      std::memcpy(fresh->write(), from, bytes);
     buffer = std::move(fresh);
   }
   return copy;
@@ -65,9 +79,10 @@ Array Array::clone() const {
       copy.storage_ = copy.shards_->buffers.front();
     return copy;
   }
-  Array copy = uninitialized(type_);
+  const std::byte *from = data();
+  Array copy = from ? uninitialized(type_) : Array();
   if (copy.valid() && type_.numBytes())
-    std::memcpy(copy.data(), data(), type_.numBytes());
+    std::memcpy(copy.data(), from, type_.numBytes());
   return copy;
 }
 
@@ -75,7 +90,7 @@ long Array::useCount() const {
   if (!shards_)
     return storage_.use_count();
   long owners = shards_.use_count(), most = owners;
-  for (const std::shared_ptr<std::byte[]> &buffer : shards_->buffers)
+  for (const std::shared_ptr<ArrayBuffer> &buffer : shards_->buffers)
     most = std::max(most, buffer.use_count() - (buffer == storage_ ? owners : 0));
   return most;
 }
@@ -92,39 +107,61 @@ Array Array::shard(int64_t device) const {
 }
 
 Array Array::sharded(TensorType type, Mesh mesh, PartitionSpec spec) {
-  auto shards = std::make_shared<ArrayShards>();
-  shards->local = {type.dtype, localShape(type.shape, spec, mesh)};
-  Array array;
-  std::optional<uint64_t> bytes = checkedBytes(shards->local);
+  std::optional<uint64_t> bytes = checkedBytes({type.dtype, localShape(type.shape, spec, mesh)});
+  Buffers buffers;
   for (int64_t device = 0; bytes && device < mesh.numDevices(); ++device) {
-    shards->buffers.push_back(runtime::allocateAligned(*bytes));
-    if (!shards->buffers.back())
+    buffers.push_back(ArrayBuffer::allocate(*bytes));
+    if (!buffers.back())
       bytes.reset();
   }
-  if (bytes) {
-    if (shards->local.shape == type.shape)
-      array.storage_ = shards->buffers.front();
-    shards->mesh = std::move(mesh);
-    shards->spec = spec.trimmed();
-    array.shards_ = std::move(shards);
-  }
+  if (bytes)
+    return runtime::ArrayParts::sharded(std::move(type), std::move(mesh), std::move(spec),
+                                        std::move(buffers));
+  Array invalid;
+  invalid.type_ = std::move(type);
+  return invalid;
+}
+
+Array runtime::ArrayParts::sharded(TensorType type, Mesh mesh, PartitionSpec spec,
+                                   Buffers buffers) {
+  auto shards = std::make_shared<ArrayShards>();
+  shards->local = {type.dtype, localShape(type.shape, spec, mesh)};
+  shards->mesh = std::move(mesh);
+  shards->spec = spec.trimmed();
+  shards->buffers = std::move(buffers);
+  Array array;
+  if (shards->local.shape == type.shape)
+    array.storage_ = shards->buffers.front();
+  array.shards_ = std::move(shards);
   array.type_ = std::move(type);
   return array;
 }
 
+Array runtime::ArrayParts::whole(TensorType type, std::shared_ptr<ArrayBuffer> buffer) {
+  Array array;
+  array.type_ = std::move(type);
+  array.storage_ = std::move(buffer);
+  return array;
+}
+
+const std::shared_ptr<ArrayBuffer> &runtime::ArrayParts::buffer(const Array &array,
+                                                                int64_t device) {
+  return array.shards_ ? array.shards_->buffers[size_t(device)] : array.storage_;
+}
+
 Array Array::shardedFrom(const Array &array, Mesh mesh, PartitionSpec spec) {
-  Array from = array.whole();
+  const Array from = array.whole();
+  const std::byte *bytes = from.data();
   Array to = sharded(array.type(), std::move(mesh), std::move(spec));
-  if (!from.valid() || !to.valid())
+  if (!bytes || !to.valid())
     return {};
   const ArrayShards &shards = *to.shards_;
   for (int64_t device = 0; device < shards.mesh.numDevices(); ++device) {
     ShardSlice slice = shardOf(from.shape(), shards.spec, shards.mesh, device);
     if (slice.size != shards.local.shape)
       std::memset(to.shardData(device), 0, size_t(shards.local.numBytes()));
-    runtime::copyBlock(sizeOf(from.dtype()), slice.size, std::as_const(from).data(), from.shape(),
-                       slice.start, to.shardData(device), shards.local.shape,
-                       Shape(slice.size.size(), 0));
+    runtime::copyBlock(sizeOf(from.dtype()), slice.size, bytes, from.shape(), slice.start,
+                       to.shardData(device), shards.local.shape, Shape(slice.size.size(), 0));
   }
   return to;
 }
@@ -132,12 +169,12 @@ Array Array::shardedFrom(const Array &array, Mesh mesh, PartitionSpec spec) {
 Array Array::whole() const {
   if (!shards_)
     return *this;
-  Array result = uninitialized(type_);
+  Array result = fetch() ? uninitialized(type_) : Array();
   if (!result.valid())
     return result;
   for (int64_t device = 0; device < shards_->mesh.numDevices(); ++device) {
     ShardSlice slice = shardOf(type_.shape, shards_->spec, shards_->mesh, device);
-    runtime::copyBlock(sizeOf(type_.dtype), slice.size, shards_->buffers[size_t(device)].get(),
+    runtime::copyBlock(sizeOf(type_.dtype), slice.size, shards_->buffers[size_t(device)]->read(),
                        shards_->local.shape, Shape(slice.size.size(), 0), result.data(),
                        type_.shape, slice.start);
     if (storage_)

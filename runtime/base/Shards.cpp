@@ -1,5 +1,6 @@
 #include "runtime/base/Shards.h"
 
+#include "runtime/base/ArrayBuffer.h"
 #include "runtime/base/Blocks.h"
 
 #include <algorithm>
@@ -30,7 +31,7 @@ std::vector<std::byte> packPart(const Array &array, const ShardPart &part) {
   const ArrayShards &shards = *array.shards();
   Shape origin(part.slice.size.size(), 0);
   std::vector<std::byte> bytes(size_t(TensorType{array.dtype(), part.slice.size}.numBytes()));
-  copyBlock(sizeOf(array.dtype()), part.slice.size, shards.buffers[size_t(part.device)].get(),
+  copyBlock(sizeOf(array.dtype()), part.slice.size, shards.buffers[size_t(part.device)]->read(),
             shards.local.shape, origin, bytes.data(), part.slice.size, origin);
   return bytes;
 }

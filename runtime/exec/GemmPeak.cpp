@@ -24,7 +24,8 @@ StatusOr<double> measureGemmPeak(Device &device) {
     MINIGPTC_RETURN_IF_ERROR(device.upload(buffer->data(), std::as_bytes(std::span(values))));
   }
   MatrixLayout layout{.rowStride = size, .columnStride = 1, .batchStrides = {}};
-  GemmProblem problem{DType::f32, size, size, size, {}, layout, layout, layout, 0, /*reference=*/true};
+  GemmProblem problem{DType::f32, size,   size,   size, {},
+                      layout,     layout, layout, 0,    /*reference=*/true};
   double best = 0;
   for (int run = 0; run < runs; ++run) {
     auto begin = std::chrono::steady_clock::now();

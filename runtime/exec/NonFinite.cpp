@@ -54,8 +54,8 @@ void NonFiniteFinder::inspectInputs(const Entry &entry, std::span<const Array> i
     if (!isFloat(inputs[i].dtype()))
       continue;
     const Array whole = inputs[i].whole();
-    Kind kind = whole.valid() ? worst(whole.dtype(), whole.data(), whole.type().numElements())
-                              : Kind::finite;
+    const std::byte *values = whole.data();
+    Kind kind = values ? worst(whole.dtype(), values, whole.type().numElements()) : Kind::finite;
     std::optional<Finding> &slot = kind == Kind::bad ? bad_ : negativeInfinity_;
     if (kind != Kind::finite && !slot)
       slot = {{"input " + std::string(entry.inputs[i].name), ""}, time_};

@@ -36,8 +36,13 @@ Array placed(const Array &array, const ParameterInfo &info, const Mesh &mesh) {
 } // namespace
 
 StatusOr<Placement> Placement::create(const EntryInfo &entry, const Mesh &mesh,
-                                      std::vector<Array> &inputs) {
+                                      std::vector<Array> &inputs, Memory memory) {
   Placement placement(entry);
+  placement.numDevices_ = mesh.numDevices();
+  if (memory == Memory::devices) {
+    MINIGPTC_RETURN_IF_ERROR(placement.placeOnDevices(mesh, inputs));
+    return placement;
+  }
   placement.outputs_.resize(entry.outputs.size());
   MINIGPTC_RETURN_IF_ERROR(placement.placeInputs(mesh, inputs));
   MINIGPTC_RETURN_IF_ERROR(placement.makeOutputs(mesh));
@@ -63,6 +68,48 @@ Status Placement::placeInputs(const Mesh &mesh, std::vector<Array> &inputs) {
     inputs_.push_back(std::move(array));
   }
   return {};
+}
+
+Status Placement::placeOnDevices(const Mesh &mesh, const std::vector<Array> &inputs) {
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const ParameterInfo &info = entry_->inputs[i];
+    bool lies = numDevices_ > 1 ? inputs[i].liesOn(mesh, info.spec) : !inputs[i].isSharded();
+    owned_.push_back(!lies || inputs[i].useCount() == 1);
+    inputs_.push_back(lies              ? inputs[i]
+                      : numDevices_ > 1 ? Array::shardedFrom(inputs[i], mesh, info.spec)
+                                        : inputs[i].whole());
+    if (inputs_.back().valid())
+      continue;
+    MINIGPTC_RETURN_IF_ERROR(inputs[i].fetch());
+    return outOfMemory(info.name);
+  }
+  return {};
+}
+
+std::vector<DeviceArguments> Placement::deviceArguments() const {
+  std::vector<DeviceArguments> arguments(static_cast<size_t>(numDevices_));
+  for (size_t d = 0; d < arguments.size(); ++d) {
+    arguments[d].owned = owned_;
+    for (const Array &input : inputs_)
+      arguments[d].inputs.push_back(ArrayParts::buffer(input, int64_t(d)));
+  }
+  return arguments;
+}
+
+void Placement::setOutputs(std::span<const DeviceArguments> arguments, const Mesh &mesh,
+                           std::vector<Array> &inputs) {
+  for (size_t i = 0; i < entry_->outputs.size(); ++i) {
+    const ParameterInfo &info = entry_->outputs[i];
+    std::vector<std::shared_ptr<ArrayBuffer>> buffers;
+    for (const DeviceArguments &device : arguments)
+      buffers.push_back(device.outputs[i]);
+    outputs_.push_back(numDevices_ > 1
+                           ? ArrayParts::sharded(info.type, mesh, info.spec, std::move(buffers))
+                           : ArrayParts::whole(info.type, std::move(buffers.front())));
+  }
+  for (size_t i = 0; i < inputs.size(); ++i)
+    if (int output = entry_->inputs[i].donatedTo; output >= 0)
+      inputs[i] = outputs_[size_t(output)];
 }
 
 Status Placement::makeOutputs(const Mesh &mesh) {
@@ -96,6 +143,7 @@ std::vector<std::span<std::byte>> Placement::donated(int64_t device) {
 static Status checkReplicas(const std::string &name, const Array &array) {
   std::map<Shape, std::pair<int64_t, std::vector<std::byte>>> first; // by the part's start
   for (const ShardPart &part : allParts(array)) {
+    MINIGPTC_RETURN_IF_ERROR(array.shard(part.device).fetch());
     std::vector<std::byte> bytes = packPart(array, part);
     auto [found, isNew] = first.try_emplace(part.slice.start, part.device, bytes);
     const auto &[other, expected] = found->second;

@@ -81,14 +81,21 @@ void RecordedScalars::wrote(const void *address, uint64_t bytes) {
     writes_.push_back({begin, begin + bytes, nullptr});
 }
 
-void RecordedScalars::evaluate(std::span<void *const> inputs) const {
+std::set<size_t> RecordedScalars::inputsRead() const {
+  std::set<size_t> read;
+  for (const Evaluation &evaluation : evaluations_)
+    for (const Source &source : evaluation.sources)
+      if (!source.place)
+        read.insert(source.input);
+  return read;
+}
+
+void RecordedScalars::evaluate(std::span<const std::byte *const> inputs) const {
   std::vector<const std::byte *> sources;
   for (const Evaluation &evaluation : evaluations_) {
     sources.clear();
     for (const Source &source : evaluation.sources)
-      sources.push_back(source.place
-                            ? source.place
-                            : static_cast<const std::byte *>(inputs[source.input]) + source.offset);
+      sources.push_back(source.place ? source.place : inputs[source.input] + source.offset);
     evaluateScalars(*evaluation.program, sources, evaluation.results);
   }
 }

@@ -20,6 +20,7 @@
 #include "runtime/hal/Device.h"
 
 #include <optional>
+#include <set>
 
 namespace minigptc::runtime {
 
@@ -41,8 +42,10 @@ public:
   Status recordConstant(int64_t value, void *target, Queue &queue);
   void wrote(const void *address, uint64_t bytes);
 
-  /// `inputs`: the entry's, in the host's memory.
-  void evaluate(std::span<void *const> inputs) const;
+  /// Numbers of the entry's inputs that programs read.
+  std::set<size_t> inputsRead() const;
+  /// `inputs`: the entry's, in the host's memory; those that are not read may be null.
+  void evaluate(std::span<const std::byte *const> inputs) const;
 
 private:
   /// Where a value lies on the host: at `place`, or in an entry's input.

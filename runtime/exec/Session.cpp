@@ -1,5 +1,6 @@
 #include "minigptc/runtime/Session.h"
 
+#include "runtime/base/Cancellation.h"
 #include "runtime/base/File.h"
 #include "runtime/base/Log.h"
 #include "runtime/collectives/InProcess.h"
@@ -76,7 +77,7 @@ static StatusOr<std::string> driverFor(const Program &program, const SessionOpti
 struct Session::Impl {
   /// What runs a device's part of a program. `stepper` uses `device`.
   struct DeviceEnd {
-    std::unique_ptr<Device> device;
+    std::shared_ptr<Device> device; ///< arrays that lie there keep it, too
     std::optional<Stepper> stepper;
     std::unique_ptr<Profiler> profiler; ///< made when it is first wanted
   };
@@ -102,6 +103,14 @@ struct Session::Impl {
   /// One run on all devices.
   Status step(const Entry &entry, Placement &placement, std::span<StepObserver *const> observers,
               bool interruptible);
+  /// ... which have memory of their own.
+  Status stepOnDevices(const Entry &entry, std::span<DeviceArguments> arguments,
+                       std::span<StepObserver *const> observers, bool interruptible);
+  /// Takes the inputs to the devices: nothing is lost if that fails, or the run is given up.
+  Status bind(const Entry &entry, std::span<DeviceArguments> arguments, bool cancellable);
+  /// `run` on each device's thread.
+  Status onAllDevices(const std::function<Status(size_t)> &run);
+  bool sharesHostMemory() const { return devices.front().device->info().sharesHostMemory; }
   std::vector<StepObserver *> observers();
 };
 
@@ -135,7 +144,7 @@ Status Session::Impl::openDevices(const SessionOptions &options) {
   for (int64_t number = 0; number < count; ++number) {
     DeviceEnd &end = devices[size_t(number)];
     StatusOr<Stepper> stepper =
-        Stepper::create(program, *end.device, world ? &world->end(number) : nullptr);
+        Stepper::create(program, end.device, world ? &world->end(number) : nullptr);
     if (!stepper)
       return stepper.status();
     end.stepper = std::move(*stepper);
@@ -185,10 +194,19 @@ StatusOr<std::vector<Array>> Session::Impl::run(size_t number, std::vector<Array
                                                 bool interruptible) {
   const EntryInfo &info = entries[number];
   MINIGPTC_RETURN_IF_ERROR(checkInputs(info, inputs));
-  StatusOr<Placement> placement = Placement::create(info, program.mesh, inputs);
+  const Entry &entry = program.entries[number];
+  bool onHost = sharesHostMemory();
+  StatusOr<Placement> placement =
+      Placement::create(info, program.mesh, inputs, onHost ? Memory::host : Memory::devices);
   if (!placement)
     return placement.status();
-  MINIGPTC_RETURN_IF_ERROR(step(program.entries[number], *placement, observers, interruptible));
+  if (onHost) {
+    MINIGPTC_RETURN_IF_ERROR(step(entry, *placement, observers, interruptible));
+  } else {
+    std::vector<DeviceArguments> arguments = placement->deviceArguments();
+    MINIGPTC_RETURN_IF_ERROR(stepOnDevices(entry, arguments, observers, interruptible));
+    placement->setOutputs(arguments, program.mesh, inputs);
+  }
   std::vector<Array> outputs = placement->takeOutputs();
   if (checksReplicas)
     MINIGPTC_RETURN_IF_ERROR(checkReplicas(info, outputs));
@@ -205,23 +223,61 @@ Status Session::Impl::step(const Entry &entry, Placement &placement,
   std::vector<std::vector<void *>> arguments; // By device; made here, where memory may fail.
   for (size_t d = 0; d < devices.size(); ++d)
     arguments.push_back(placement.arguments(int64_t(d)));
+  Status status = onAllDevices([&](size_t d) {
+    StepOptions options{.observer = observers.empty() ? nullptr : observers[d],
+                        .cancellable = interruptible || !entry.donates,
+                        .undo = undoable ? &undo[d] : nullptr,
+                        .vote = undoable ? &vote : nullptr};
+    return devices[d].stepper->run(entry, arguments[d], options);
+  });
+  if (vote.cancelled()) // Now that nobody writes any more.
+    for (UndoLog &log : undo)
+      log.undo();
+  return status;
+}
+
+/// Once a run that donates has begun it goes on to its end: what it overwrites is nowhere else.
+Status Session::Impl::stepOnDevices(const Entry &entry, std::span<DeviceArguments> arguments,
+                                    std::span<StepObserver *const> observers, bool interruptible) {
+  bool cancellable = interruptible || !entry.donates;
+  MINIGPTC_RETURN_IF_ERROR(bind(entry, arguments, cancellable));
+  bool repeats =
+      std::ranges::all_of(devices, [&](DeviceEnd &end) { return end.stepper->repeats(entry); });
+  return onAllDevices([&](size_t d) {
+    StepOptions options{.observer = observers.empty() ? nullptr : observers[d],
+                        .cancellable = cancellable && !entry.donates,
+                        .repeats = repeats};
+    return devices[d].stepper->run(entry, arguments[d], options);
+  });
+}
+
+Status Session::Impl::bind(const Entry &entry, std::span<DeviceArguments> arguments,
+                           bool cancellable) {
+  std::vector<Status> statuses(devices.size());
+  threads->run([&](int64_t d) {
+    statuses[size_t(d)] = devices[size_t(d)].stepper->bind(entry, arguments[size_t(d)]);
+  });
+  Status status;
+  for (size_t d = 0; status && d < statuses.size(); ++d)
+    status = devices.size() > 1 ? ofDevice(int64_t(d), statuses[d]) : statuses[d];
+  if (status && cancellable && cancellationRequested())
+    status = Status(StatusCode::cancelled, "interrupted");
+  if (!status)
+    threads->run([&](int64_t d) { devices[size_t(d)].stepper->giveUp(); });
+  return status;
+}
+
+Status Session::Impl::onAllDevices(const std::function<Status(size_t)> &run) {
   Status alone; // Of the only device, if there is one.
   if (world)
     world->begin();
   threads->run([&](int64_t d) {
-    StepOptions options{.observer = observers.empty() ? nullptr : observers[size_t(d)],
-                        .cancellable = interruptible || !entry.donates,
-                        .undo = undoable ? &undo[size_t(d)] : nullptr,
-                        .vote = undoable ? &vote : nullptr};
-    Status status = devices[size_t(d)].stepper->run(entry, arguments[size_t(d)], options);
+    Status status = run(size_t(d));
     if (world)
       world->finish(d, ofDevice(d, std::move(status)));
     else
       alone = std::move(status);
   });
-  if (vote.cancelled()) // Now that nobody writes any more.
-    for (UndoLog &log : undo)
-      log.undo();
   Status status = world ? world->failure() : alone;
   for (DeviceEnd &end : devices)
     if (!status)

@@ -115,7 +115,8 @@ Status checkInputs(const EntryInfo &entry, std::span<const Array> inputs) {
                                 " instead of " + info.type.toString());
     if (info.indexBound <= 0 && info.indexChecks.empty())
       continue;
-    Array whole = inputs[i].whole();
+    MINIGPTC_RETURN_IF_ERROR(inputs[i].fetch());
+    const Array whole = inputs[i].whole();
     if (!whole.valid())
       return Status(StatusCode::resourceExhausted, "not enough memory for " + quote(info.name));
     if (info.indexBound > 0)

@@ -12,7 +12,7 @@ namespace minigptc::runtime {
 
 static Status interrupted() { return Status(StatusCode::cancelled, "interrupted"); }
 
-StatusOr<Stepper> Stepper::create(const Program &program, Device &device,
+StatusOr<Stepper> Stepper::create(const Program &program, std::shared_ptr<Device> device,
                                   Communicator *communicator) {
   if (!communicator && !(program.collectives.empty() && program.groups.empty()))
     return Status(StatusCode::internal, "a program with collectives and no other devices");
@@ -27,12 +27,12 @@ StatusOr<Stepper> Stepper::create(const Program &program, Device &device,
       largest = std::max(largest, size_t(instruction.numInputs) + instruction.numOutputs);
   stepper.tables_.resize(largest);
   if (!program.kernels.empty()) {
-    StatusOr<std::unique_ptr<Executable>> code = device.load(program.deviceCode());
+    StatusOr<std::unique_ptr<Executable>> code = device->load(program.deviceCode());
     if (!code)
       return code.status();
     stepper.code_ = std::move(*code);
   }
-  StatusOr<std::unique_ptr<Queue>> queue = device.createQueue();
+  StatusOr<std::unique_ptr<Queue>> queue = device->createQueue();
   if (!queue)
     return queue.status();
   stepper.queue_ = std::move(*queue);
@@ -40,7 +40,7 @@ StatusOr<Stepper> Stepper::create(const Program &program, Device &device,
   for (const GemmInfo &gemm : program.gemms)
     products.push_back(gemm.problem);
   MINIGPTC_RETURN_IF_ERROR(stepper.queue_->prepare(products));
-  if (!device.info().sharesHostMemory) {
+  if (!device->info().sharesHostMemory) {
     StatusOr<std::unique_ptr<DeviceState>> state = DeviceState::create(program, device);
     if (!state)
       return state.status();
@@ -49,11 +49,11 @@ StatusOr<Stepper> Stepper::create(const Program &program, Device &device,
   return stepper;
 }
 
-Status Stepper::run(const Entry &entry, std::span<void *const> arguments,
-                    const StepOptions &options) {
+/// Throws nothing.
+template <typename Body> Status Stepper::guarded(Body body) {
   running_ = nullptr;
   try {
-    return state_ ? runOnDevice(entry, arguments, options) : runEntry(entry, arguments, options);
+    return body();
   } catch (const std::bad_alloc &) {
     return outOfMemory();
   } catch (const std::exception &e) {
@@ -61,9 +61,35 @@ Status Stepper::run(const Entry &entry, std::span<void *const> arguments,
   }
 }
 
+Status Stepper::run(const Entry &entry, std::span<void *const> arguments,
+                    const StepOptions &options) {
+  return guarded([&] { return runEntry(entry, arguments, options); });
+}
+
+Status Stepper::bind(const Entry &entry, DeviceArguments &arguments) {
+  return guarded([&] {
+    Status status = state_->memoryOf(entry).bind(arguments, *queue_);
+    if (!status && status.code() == StatusCode::resourceExhausted)
+      return Status(status.code(), status.message() + describePeak(*program_, entry))
+          .withHelp(status.help());
+    return status ? provideArena(entry) : status;
+  });
+}
+
+void Stepper::giveUp() {
+  Status done = queue_->synchronize();
+  (void)done; // There is a failure to tell of, or nobody wants the run.
+}
+
+bool Stepper::repeats(const Entry &entry) { return state_->memoryOf(entry).repeats(); }
+
+Status Stepper::run(const Entry &entry, DeviceArguments &arguments, const StepOptions &options) {
+  return guarded([&] { return runOnDevice(entry, arguments, options); });
+}
+
 void Stepper::forgetRuns() {
   if (state_)
-    state_->forgetRuns();
+    state_->forgetRecordings();
 }
 
 std::string Stepper::algorithmOf(size_t number) const {
@@ -112,43 +138,54 @@ Status Stepper::runEntry(const Entry &entry, std::span<void *const> arguments,
   return queue_->synchronize();
 }
 
-Status Stepper::runOnDevice(const Entry &entry, std::span<void *const> arguments,
+Status Stepper::runOnDevice(const Entry &entry, DeviceArguments &arguments,
                             const StepOptions &options) {
-  StatusOr<EntryMemory *> found = state_->memoryOf(entry);
-  if (!found)
-    return found.status();
-  EntryMemory &memory = **found;
-  MINIGPTC_RETURN_IF_ERROR(provideArena(entry));
-  MINIGPTC_RETURN_IF_ERROR(state_->upload(memory, entry, arguments));
+  EntryMemory &memory = state_->memoryOf(entry);
+  Status status = submit(entry, memory, arguments, options);
+  if (status)
+    status = memory.readSmall(*queue_);
+  Status done = queue_->synchronize();
+  if (status && !done)
+    status = Status(done.code(), done.message() + " in " + quote(entry.name))
+                 .withHelp("MINIGPTC_SYNCHRONOUS=1 in the environment tells the instruction");
+  if (status)
+    memory.giveOutputs(arguments);
+  else
+    memory.abandon();
+  return status;
+}
+
+Status Stepper::submit(const Entry &entry, EntryMemory &memory, const DeviceArguments &arguments,
+                       const StepOptions &options) {
   const char *synchronous = std::getenv("MINIGPTC_SYNCHRONOUS");
-  waits_ = memory.runs == 0 || options.observer || (synchronous && *synchronous == '1');
+  waits_ = !options.repeats || options.observer || (synchronous && *synchronous == '1');
+  if (!options.repeats)
+    memory.forgetRecording(); // Another device has none.
   bool records = !waits_ && memory.recordable && device_->info().records;
   if (records && !memory.recording)
     MINIGPTC_RETURN_IF_ERROR(recordEntry(entry, memory));
-  Status status;
-  if (records && memory.recording) {
-    memory.scalars->evaluate(arguments);
-    running_ = nullptr;
-    status = communicator_ ? communicator_->beforeReplay() : Status();
-    if (status)
-      status = queue_->replay(*memory.recording);
-  } else {
-    status = runBlock(program_->blocks[entry.block], memory.addresses, arena_->data(), scratch_,
-                      options);
+  return records && memory.recording ? replay(memory, arguments)
+                                     : runBlock(program_->blocks[entry.block], memory.addresses(),
+                                                arena_->data(), scratch_, options);
+}
+
+Status Stepper::replay(const EntryMemory &memory, const DeviceArguments &arguments) {
+  std::vector<const std::byte *> inputs(arguments.inputs.size());
+  for (size_t input : memory.scalars->inputsRead()) {
+    MINIGPTC_RETURN_IF_ERROR(arguments.inputs[input]->fetch());
+    inputs[input] = arguments.inputs[input]->read();
   }
-  if (status && !waits_)
-    if (Status done = queue_->synchronize(); !done)
-      status = Status(done.code(), done.message() + " in " + quote(entry.name))
-                   .withHelp("MINIGPTC_SYNCHRONOUS=1 in the environment tells the instruction");
-  MINIGPTC_RETURN_IF_ERROR(status);
-  ++memory.runs;
-  return state_->download(memory, entry, arguments);
+  memory.scalars->evaluate(inputs);
+  running_ = nullptr;
+  if (communicator_)
+    MINIGPTC_RETURN_IF_ERROR(communicator_->beforeReplay());
+  return queue_->replay(*memory.recording);
 }
 
 Status Stepper::recordEntry(const Entry &entry, EntryMemory &memory) {
   std::vector<RecordedScalars::Input> inputs;
   for (size_t i = 0; i < entry.inputs.size(); ++i)
-    inputs.push_back({static_cast<const std::byte *>(memory.addresses[i]),
+    inputs.push_back({static_cast<const std::byte *>(memory.addresses()[i]),
                       uint64_t(entry.inputs[i].type.numBytes())});
   memory.scalars = std::make_unique<RecordedScalars>(*device_, std::move(inputs));
   recording_ = memory.scalars.get();
@@ -156,7 +193,7 @@ Status Stepper::recordEntry(const Entry &entry, EntryMemory &memory) {
   Status status = queue_->beginRecording();
   if (status) {
     status =
-        runBlock(program_->blocks[entry.block], memory.addresses, arena_->data(), scratch_, {});
+        runBlock(program_->blocks[entry.block], memory.addresses(), arena_->data(), scratch_, {});
     StatusOr<std::unique_ptr<Recording>> recording = queue_->endRecording();
     if (status && !recording)
       status = recording.status();

@@ -54,19 +54,28 @@ struct StepOptions {
   bool cancellable = false;         ///< the process-wide request ends the run half-way
   UndoLog *undo = nullptr;          ///< ... while this can take back what was written
   StepVote *vote = nullptr;         ///< ... if all devices of the step agree; with `undo`
+  bool repeats = false;             ///< as it is bound, the entry has run before on all devices
 };
 
 class Stepper {
 public:
-  /// `program`, `device` and `communicator` (null: there are no other devices, nor
-  /// collectives) outlive the stepper.
-  static StatusOr<Stepper> create(const Program &program, Device &device,
+  /// `program` and `communicator` (null: there are no other devices, nor collectives) outlive
+  /// the stepper.
+  static StatusOr<Stepper> create(const Program &program, std::shared_ptr<Device> device,
                                   Communicator *communicator);
 
-  /// `arguments` are in the host's memory, the entry's inputs, then outputs. After `cancelled`
-  /// the caller undoes what was written, once all devices have ended. Throws nothing: memory
-  /// that is short is a failure that names the instruction.
+  /// On a device that shares the host's memory. `arguments` are the entry's inputs, then outputs.
+  /// After `cancelled` the caller undoes what was written, once all devices have ended. Throws
+  /// nothing: memory that is short is a failure that names the instruction.
   Status run(const Entry &entry, std::span<void *const> arguments, const StepOptions &options);
+  /// On a device with memory of its own, in two parts, each on all of a program's devices:
+  /// all that can be short of memory, or be given up, comes before any of them runs.
+  Status bind(const Entry &entry, DeviceArguments &arguments);
+  /// ... and after it either `run`, or
+  void giveUp();
+  /// As it is bound, the entry has run before: it can be recorded, if that is so everywhere.
+  bool repeats(const Entry &entry);
+  Status run(const Entry &entry, DeviceArguments &arguments, const StepOptions &options);
   /// The next run of each entry is like the first one. To be called of all devices where one
   /// has failed, so that all go on alike.
   void forgetRuns();
@@ -76,12 +85,16 @@ public:
   Status useAlgorithm(size_t number, const std::string &algorithm);
 
 private:
-  Stepper(const Program &program, Device &device, Communicator *communicator)
-      : program_(&program), device_(&device), communicator_(communicator) {}
+  Stepper(const Program &program, std::shared_ptr<Device> device, Communicator *communicator)
+      : program_(&program), device_(std::move(device)), communicator_(communicator) {}
+  template <typename Body> Status guarded(Body body);
 
   Status runEntry(const Entry &entry, std::span<void *const> arguments, const StepOptions &options);
-  Status runOnDevice(const Entry &entry, std::span<void *const> arguments,
-                     const StepOptions &options);
+  Status runOnDevice(const Entry &entry, DeviceArguments &arguments, const StepOptions &options);
+  /// Submits all work of an entry whose arguments are bound.
+  Status submit(const Entry &entry, EntryMemory &memory, const DeviceArguments &arguments,
+                const StepOptions &options);
+  Status replay(const EntryMemory &memory, const DeviceArguments &arguments);
   /// Leaves no recording if there can be none.
   Status recordEntry(const Entry &entry, EntryMemory &memory);
   Status observe(const BoundInstruction &bound, StepObserver &observer);
@@ -110,7 +123,7 @@ private:
   Status writeDeviceIndex(const BoundInstruction &bound);
 
   const Program *program_;
-  Device *device_;
+  std::shared_ptr<Device> device_;
   Communicator *communicator_;
   std::unique_ptr<Executable> code_; ///< null if there are no kernels
   std::unique_ptr<Queue> queue_;

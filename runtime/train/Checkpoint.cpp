@@ -52,6 +52,7 @@ Status writeData(const fs::path &path, const Checkpoint &checkpoint, CheckpointM
   if (!file)
     return file.status();
   for (const auto &[name, array] : checkpoint.tensors) {
+    MINIGPTC_RETURN_IF_ERROR(array.fetch());
     StoredSlices stored{name, array.type(), {}};
     std::string fileName = path.filename().string();
     if (array.data()) {

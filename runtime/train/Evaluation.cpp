@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numbers>
+#include <utility>
 
 namespace minigptc::runtime {
 
@@ -121,10 +122,10 @@ StatusOr<Evaluator::Sum> Evaluator::tail(const TokenSource &source, int64_t begi
     StatusOr<std::vector<Array>> outputs = program_->run("logits", *std::move(inputs));
     if (!outputs)
       return outputs.status();
-    const Array whole = outputs->front().whole();
-    if (!whole.valid())
-      return Status(StatusCode::resourceExhausted, "no memory for the logits");
-    std::span<const float> logits = whole.span<float>();
+    StatusOr<Array> whole = gathered(outputs->front(), "the logits");
+    if (!whole)
+      return whole.status();
+    std::span<const float> logits = std::as_const(*whole).span<float>();
     double largest = *std::max_element(logits.begin(), logits.end()), total = 0;
     for (float logit : logits)
       total += std::exp(logit - largest);

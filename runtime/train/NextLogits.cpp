@@ -60,14 +60,6 @@ StatusOr<Array> padded(std::span<const int32_t> tokens, int64_t size) {
   return array;
 }
 
-/// Logits that devices may have in parts.
-StatusOr<Array> gathered(const Array &logits) {
-  Array whole = logits.whole();
-  if (!whole.valid())
-    return Status(StatusCode::resourceExhausted, "no memory for the logits");
-  return whole;
-}
-
 /// The whole window each time, by `logits`.
 class WindowLogits : public NextLogits {
 public:
@@ -85,7 +77,7 @@ public:
     StatusOr<std::vector<Array>> outputs = program_.run(entry_.info->name, entry_.inputs);
     if (!outputs)
       return outputs.status();
-    return gathered((*outputs)[size_t(entry_.logits)]);
+    return gathered((*outputs)[size_t(entry_.logits)], "the logits");
   }
 
 private:
@@ -181,7 +173,7 @@ StatusOr<Array> CachedLogits::run(BoundEntry &entry, CachePart::Place CachePart:
   for (CachePart &part : cache_)
     part.array = std::move((*outputs)[size_t((part.*place).output)]);
   held_.insert(held_.end(), tokens.begin(), tokens.end());
-  return gathered((*outputs)[size_t(entry.logits)]);
+  return gathered((*outputs)[size_t(entry.logits)], "the logits");
 }
 
 StatusOr<Array> CachedLogits::after(std::span<const int32_t> tokens) {

@@ -290,8 +290,10 @@ Status writeSafetensors(const std::string &path,
   if (!file)
     return file.status();
   MINIGPTC_RETURN_IF_ERROR(file->write(length + text));
-  for (const auto &[name, array] : tensors)
+  for (const auto &[name, array] : tensors) {
+    MINIGPTC_RETURN_IF_ERROR(array.fetch());
     MINIGPTC_RETURN_IF_ERROR(file->write(std::span(array.data(), size_t(array.type().numBytes()))));
+  }
   return file->commit();
 }
 

@@ -108,6 +108,7 @@ Status TrainStep::setParameters(const NamedArrays &parameters) {
     if (found == state_.end() || found->second.type() != array.type())
       return Status(StatusCode::dataLoss,
                     "parameter '" + name + "' of the program's metadata is not in its state");
+    MINIGPTC_RETURN_IF_ERROR(array.fetch());
     found->second = array.clone();
   }
   return Status::success();

@@ -77,15 +77,26 @@ StatusOr<ProgramMetadata> ProgramMetadata::fromJson(const std::string &text) {
   return metadata;
 }
 
+StatusOr<Array> gathered(const Array &array, const std::string &what) {
+  MINIGPTC_RETURN_IF_ERROR(array.fetch());
+  Array whole = array.whole();
+  if (!whole.valid())
+    return Status(StatusCode::resourceExhausted, "no memory for " + what);
+  return whole;
+}
+
 Status roundInputs(const EntryInfo &entry, ArrayMap &values) {
   for (const ParameterInfo &input : entry.inputs) {
     auto found = values.find(input.name);
     if (input.type.dtype != DType::bf16 || found == values.end() ||
         found->second.dtype() != DType::f32)
       continue;
-    const Array wide = found->second.whole();
+    StatusOr<Array> whole = gathered(found->second, "'" + input.name + "'");
+    if (!whole)
+      return whole.status();
+    const Array wide = std::move(*whole);
     Array rounded = Array::uninitialized({DType::bf16, wide.shape()});
-    if (!wide.valid() || !rounded.valid())
+    if (!rounded.valid())
       return Status(StatusCode::resourceExhausted, "no memory for '" + input.name + "' as bf16");
     std::ranges::transform(wide.span<float>(), rounded.span<uint16_t>().begin(), floatToBf16);
     found->second = std::move(rounded);

@@ -70,6 +70,9 @@ public:
 /// Arrays by path.
 using ArrayMap = std::map<std::string, Array, std::less<>>;
 
+/// In one piece and in the host's memory, or why not; `what` names it.
+StatusOr<Array> gathered(const Array &array, const std::string &what);
+
 /// Rounds f32 values to bf16 where the entry takes bf16: parameters of a program that
 /// computes in bf16, from a checkpoint or a weight file. The others are left.
 Status roundInputs(const EntryInfo &entry, ArrayMap &values);

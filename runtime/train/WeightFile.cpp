@@ -160,10 +160,10 @@ Status saveWeights(const std::string &path, const std::vector<WeightInfo> &weigh
     if (found == arrays.end() || found->second.shape() != weight.shape)
       return Status(StatusCode::internal,
                     "parameter '" + weight.name + "' is not what the program's metadata says");
-    Array whole = found->second.whole();
-    if (!whole.valid())
-      return Status(StatusCode::resourceExhausted, "no memory for '" + weight.name + "'");
-    stored.emplace_back(weight.name, weight.transposed ? transposed(whole) : whole);
+    StatusOr<Array> whole = gathered(found->second, "'" + weight.name + "'");
+    if (!whole)
+      return whole.status();
+    stored.emplace_back(weight.name, weight.transposed ? transposed(*whole) : *whole);
   }
   return writeSafetensors(path, stored);
 }

@@ -13,11 +13,17 @@
 //   sharded.shard(1);           // device 1's part, f32[1,3]
 //   sharded.whole();            // one array again
 //
+// What a run gives on devices with memory of their own stays there: the host gets a copy when
+// somebody reads it, and `fetch` says why if it cannot. Given to a run again, nothing is copied
+// but what the host has asked to write (any access that is not const) since the last run. A
+// pointer to write by is good until the next run.
+//
 //===----------------------------------------------------------------------===//
 #ifndef MINIGPTC_RUNTIME_ARRAY_H
 #define MINIGPTC_RUNTIME_ARRAY_H
 
 #include "minigptc/runtime/Mesh.h"
+#include "minigptc/runtime/Status.h"
 #include "minigptc/runtime/TensorType.h"
 #include "minigptc/runtime/Tree.h"
 
@@ -27,16 +33,20 @@
 #include <span>
 
 namespace minigptc {
+namespace runtime {
+class ArrayBuffer;
+struct ArrayParts;
+} // namespace runtime
 
 /// The buffers of a sharded array, in the order of devices.
 struct ArrayShards {
   Mesh mesh;
   PartitionSpec spec;
   TensorType local; ///< of each buffer; parts may fill less of it
-  std::vector<std::shared_ptr<std::byte[]>> buffers;
+  std::vector<std::shared_ptr<runtime::ArrayBuffer>> buffers;
 };
 
-/// A dense, row-major tensor in host memory, aligned to 64 bytes; whole, or sharded.
+/// A dense, row-major tensor, aligned to 64 bytes; whole, or sharded.
 class Array {
 public:
   Array() = default;
@@ -54,17 +64,22 @@ public:
   const Shape &shape() const { return type_.shape; }
   DType dtype() const { return type_.dtype; }
 
-  /// Null if no device has all of it: `whole` gives that. If all have it, device 0's, which
-  /// is to be read only.
-  std::byte *data() { return storage_.get(); }
-  const std::byte *data() const { return storage_.get(); }
+  /// Sees to it that the host has the values, from as few devices as have all parts: afterwards
+  /// `data`, or `whole`, gives them.
+  runtime::Status fetch() const;
+  /// Null if no device has all of it: `whole` gives that; or if `fetch` fails. If all have it,
+  /// device 0's, which is to be read only.
+  std::byte *data();
+  const std::byte *data() const;
   /// Elements as T, which must be the element type's C++ type (bf16, f16: uint16_t;
   /// i1: uint8_t). None where `data` is null.
   template <typename T> std::span<T> span() {
-    return {reinterpret_cast<T *>(data()), data() ? size_t(type_.numElements()) : 0};
+    std::byte *bytes = data();
+    return {reinterpret_cast<T *>(bytes), bytes ? size_t(type_.numElements()) : 0};
   }
   template <typename T> std::span<const T> span() const {
-    return {reinterpret_cast<const T *>(data()), data() ? size_t(type_.numElements()) : 0};
+    const std::byte *bytes = data();
+    return {reinterpret_cast<const T *>(bytes), bytes ? size_t(type_.numElements()) : 0};
   }
   /// The value of a one-element tensor of any type, as double; NaN for any other.
   double scalar() const;
@@ -79,8 +94,9 @@ public:
   bool liesOn(const Mesh &mesh, const PartitionSpec &spec) const;
   /// A device's buffer as an array that shares it.
   Array shard(int64_t device) const;
-  std::byte *shardData(int64_t device) { return shards_->buffers[size_t(device)].get(); }
-  /// The tensor in one piece: this array, or a gathered copy. Invalid if memory is short.
+  std::byte *shardData(int64_t device);
+  /// The tensor in one piece: this array, or a gathered copy. Invalid if memory is short, or
+  /// if `fetch` fails.
   Array whole() const;
   /// Uninitialised buffers for the devices of a mesh.
   static Array sharded(TensorType type, Mesh mesh, PartitionSpec spec);
@@ -88,8 +104,10 @@ public:
   static Array shardedFrom(const Array &array, Mesh mesh, PartitionSpec spec);
 
 private:
+  friend struct runtime::ArrayParts;
+
   TensorType type_;
-  std::shared_ptr<std::byte[]> storage_; ///< sharded: device 0's, if it holds everything
+  std::shared_ptr<runtime::ArrayBuffer> storage_; ///< sharded: device 0's, if it holds everything
   std::shared_ptr<const ArrayShards> shards_;
 };
 
