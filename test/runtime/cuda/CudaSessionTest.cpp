@@ -1,8 +1,7 @@
 // Programs on the cuda driver: the same results as on the host, and the second run of a step
 // is recorded and replayed.
 #include "minigptc/runtime/Session.h"
-#include "runtime/drivers/cuda/CudaDriver.h"
-#include "test/runtime/cuda/FakeCuda.h"
+#include "test/runtime/cuda/FakeMachine.h"
 #include "test/runtime/support/TestProgram.h"
 
 #include <algorithm>
@@ -13,32 +12,10 @@ using namespace minigptc;
 using namespace minigptc::runtime;
 using Catch::Matchers::Contains;
 using test::FakeCuda;
+using Machine = test::FakeMachine;
 using test::TestProgram;
 
 namespace {
-
-/// The kernels of the test program, in C++; "add" is grouped.
-void addKernels(FakeCuda &fake) {
-  auto floats = [](void *pointer) { return static_cast<float *>(pointer); };
-  fake.kernels["add"] = {1, [=](std::vector<void *> p) {
-                           auto **table = static_cast<void **>(p[0]);
-                           for (int i = 0; i < 64; ++i)
-                             floats(table[2])[i] = floats(table[0])[i] + floats(table[1])[i];
-                         }};
-  fake.kernels["scale"] = {3, [=](std::vector<void *> p) {
-                             for (int i = 0; i < 64; ++i)
-                               floats(p[2])[i] = floats(p[0])[i] * *floats(p[1]);
-                           }};
-  fake.kernels["pick"] = {3, [=](std::vector<void *> p) {
-                            float sum = 0;
-                            for (int i = 0; i < 4; ++i)
-                              sum += floats(p[0])[static_cast<int32_t *>(p[1])[i]];
-                            *floats(p[2]) = sum;
-                          }};
-  fake.kernels["count"] = {2, [](std::vector<void *> p) {
-                             *static_cast<int64_t *>(p[1]) = *static_cast<int64_t *>(p[0]) + 1;
-                           }};
-}
 
 Session load(const TestProgram &program, const std::string &driver) {
   StatusOr<Session> session = Session::load(program.finish(), {.driver = driver, .threads = 1});
@@ -78,15 +55,6 @@ void checkSame(StatusOr<std::vector<Array>> made, StatusOr<std::vector<Array>> e
     CHECK(std::equal(a.data(), a.data() + a.type().numBytes(), b.data()));
   }
 }
-
-/// The fake behind the driver "cuda:fake".
-struct Machine {
-  FakeCuda fake;
-  Machine() {
-    addKernels(fake);
-    registerDriver(createCudaDriver(fake.api(), "cuda:fake"));
-  }
-};
 
 } // namespace
 

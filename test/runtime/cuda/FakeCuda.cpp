@@ -123,10 +123,12 @@ void fillMemory(DriverApi &cu) {
   };
   cu.memcpyHtoDAsync = [](DevicePtr to, const void *from, size_t bytes, Stream stream) {
     FAILS(cuMemcpyHtoDAsync_v2)
+    fake->uploaded += bytes;
     return copy(reinterpret_cast<void *>(to), from, bytes, stream);
   };
   cu.memcpyDtoHAsync = [](void *to, DevicePtr from, size_t bytes, Stream stream) {
     FAILS(cuMemcpyDtoHAsync_v2)
+    fake->downloaded += bytes;
     return copy(to, reinterpret_cast<void *>(from), bytes, stream);
   };
   cu.memcpy2DAsync = [](const Copy2D *rows, Stream stream) {
@@ -140,6 +142,7 @@ void fillMemory(DriverApi &cu) {
   };
   cu.memcpyDtoDAsync = [](DevicePtr to, DevicePtr from, size_t bytes, Stream stream) {
     FAILS(cuMemcpyDtoDAsync_v2)
+    fake->copied += bytes;
     return copy(reinterpret_cast<void *>(to), reinterpret_cast<void *>(from), bytes, stream);
   };
 }
