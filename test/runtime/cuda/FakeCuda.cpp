@@ -118,18 +118,20 @@ void fillMemory(DriverApi &cu) {
     return *pointer = make<void *>("cuMemHostAlloc", bytes), Result::success;
   };
   cu.memFreeHost = [](void *pointer) { DESTROY(cuMemFreeHost, cuMemHostAlloc, pointer) };
-  static auto copy = [](void *to, const void *from, size_t bytes, Stream stream) {
-    return submit(stream, [=] { std::memcpy(to, from, bytes); });
+  static auto copy = [](void *to, const void *from, size_t bytes, Stream stream,
+                        uint64_t &counter) {
+    return submit(stream, [=, &counter] {
+      counter += bytes;
+      std::memcpy(to, from, bytes);
+    });
   };
   cu.memcpyHtoDAsync = [](DevicePtr to, const void *from, size_t bytes, Stream stream) {
     FAILS(cuMemcpyHtoDAsync_v2)
-    fake->uploaded += bytes;
-    return copy(reinterpret_cast<void *>(to), from, bytes, stream);
+    return copy(reinterpret_cast<void *>(to), from, bytes, stream, fake->uploaded);
   };
   cu.memcpyDtoHAsync = [](void *to, DevicePtr from, size_t bytes, Stream stream) {
     FAILS(cuMemcpyDtoHAsync_v2)
-    fake->downloaded += bytes;
-    return copy(to, reinterpret_cast<void *>(from), bytes, stream);
+    return copy(to, reinterpret_cast<void *>(from), bytes, stream, fake->downloaded);
   };
   cu.memcpy2DAsync = [](const Copy2D *rows, Stream stream) {
     FAILS(cuMemcpy2DAsync_v2)
@@ -142,8 +144,8 @@ void fillMemory(DriverApi &cu) {
   };
   cu.memcpyDtoDAsync = [](DevicePtr to, DevicePtr from, size_t bytes, Stream stream) {
     FAILS(cuMemcpyDtoDAsync_v2)
-    fake->copied += bytes;
-    return copy(reinterpret_cast<void *>(to), reinterpret_cast<void *>(from), bytes, stream);
+    return copy(reinterpret_cast<void *>(to), reinterpret_cast<void *>(from), bytes, stream,
+                fake->copied);
   };
 }
 

@@ -58,7 +58,7 @@ struct FakeCuda {
   bool heuristicFinds = true;
   std::string log; ///< what the driver says about code that it does not load
 
-  uint64_t uploaded = 0, downloaded = 0, copied = 0; ///< bytes of copies asked for
+  uint64_t uploaded = 0, downloaded = 0, copied = 0; ///< bytes of copies done
   std::vector<std::string> called;
   std::vector<FakeLaunch> launches;
   std::map<std::string, std::set<void *>> objects; ///< by the function that made them
