@@ -8,9 +8,11 @@
 namespace minigptc {
 
 /// Runs so many train steps on random tokens, after two that do not count, and prints
-/// the median and the fastest. With a file to profile to, profiles first.
+/// the median, the fastest, the losses and, of a known peak, the utilisation of the device.
+/// With a file to profile to, profiles first.
 runtime::Status timeSteps(runtime::Session &session, const runtime::RunConfig &config,
-                          int64_t steps, const std::string &profile);
+                          int64_t steps, const std::string &profile,
+                          double peakFlops);
 
 } // namespace minigptc
 

@@ -7,6 +7,7 @@
 #include "runtime/base/Cancellation.h"
 #include "runtime/train/Checkpoint.h"
 #include "runtime/train/Evaluation.h"
+#include "runtime/train/Generator.h"
 #include "runtime/train/OutputFolder.h"
 #include "runtime/train/TrainingSession.h"
 #include "tools/common/CommandLine.h"
@@ -26,6 +27,9 @@ struct Flags {
   std::optional<int64_t> timedSteps, logInterval, evalInterval, saveInterval;
   std::optional<uint64_t> seed;
   std::string evaluated;
+  std::optional<std::string> prompt;
+  std::string weights;
+  GenerateOptions generation;
   RunFlags run;
 
   void addTo(CLI::App &app);
@@ -50,6 +54,20 @@ void Flags::addTo(CLI::App &app) {
                  "Evaluate a weight file, or the newest checkpoint of a run, on the data; train "
                  "nothing")
       ->type_name("FILE|DIR");
+  app.add_option("--generate", prompt,
+                 "Continue this text by the parameters of --weights (a program that was compiled "
+                 "with --generation)")
+      ->type_name("TEXT");
+  app.add_option("--weights", weights, "--generate: a weight file, or a run with a checkpoint")
+      ->type_name("FILE|DIR");
+  app.add_option("--max-tokens", generation.maxTokens, "--generate: tokens to add at most")
+      ->type_name("N")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+  app.add_option("--temperature", generation.sampling.temperature,
+                 "--generate: 0: always the most likely token")
+      ->type_name("X")
+      ->capture_default_str();
   app.add_option("--seed", seed, "Of initialisation, data order and dropout")->type_name("N");
   app.add_option("--log-interval", logInterval, "Log every so many steps")->type_name("N");
   app.add_option("--eval-interval", evalInterval, "Evaluate every so many steps; 0: never")
@@ -75,8 +93,11 @@ Status Flags::apply(RunConfig &config) const {
   MINIGPTC_RETURN_IF_ERROR(notNegative("--log-interval", logInterval, 1));
   MINIGPTC_RETURN_IF_ERROR(notNegative("--eval-interval", evalInterval, 0));
   MINIGPTC_RETURN_IF_ERROR(notNegative("--save-interval", saveInterval, 0));
-  if (timedSteps && !evaluated.empty())
-    return Status(StatusCode::invalidArgument, "--time and --eval exclude each other");
+  if (timedSteps.has_value() + !evaluated.empty() + prompt.has_value() > 1)
+    return Status(StatusCode::invalidArgument,
+                  "--time, --eval and --generate exclude each other");
+  if (prompt.has_value() != !weights.empty())
+    return Status(StatusCode::invalidArgument, "--generate and --weights need each other");
   config.training.seed = seed.value_or(config.training.seed);
   config.training.logInterval = logInterval.value_or(config.training.logInterval);
   config.training.evalInterval = evalInterval.value_or(config.training.evalInterval);
@@ -122,6 +143,24 @@ Status evaluate(Session &session, const Flags &flags, const RunConfig &config,
   return Status::success();
 }
 
+Status generateText(Session &session, const Flags &flags, const ProgramMetadata &metadata) {
+  MINIGPTC_RETURN_IF_ERROR(Sampler::check(flags.generation.sampling));
+  SessionProgram program(session);
+  StatusOr<NamedArrays> parameters = loadParameters(flags.weights, metadata);
+  if (!parameters)
+    return parameters.status();
+  auto write = [](std::string_view bytes) {
+    return fwrite(bytes.data(), 1, bytes.size(), stdout) == bytes.size() && fflush(stdout) == 0;
+  };
+  GenerateOptions options = flags.generation;
+  options.sampling.seed = flags.seed.value_or(options.sampling.seed);
+  write(*flags.prompt);
+  MINIGPTC_RETURN_IF_ERROR(
+      generate(program, *parameters, ByteCodec(), *flags.prompt, options, write));
+  write("\n");
+  return Status::success();
+}
+
 Status train(Session &session, const Flags &flags, const RunConfig &config) {
   if (!flags.run.dumpGrads.empty() && !session.entry("gradients"))
     return Status(StatusCode::invalidArgument,
@@ -160,7 +199,10 @@ Status runArtifact(const Flags &flags) {
   RunConfig config = metadata->config;
   MINIGPTC_RETURN_IF_ERROR(flags.apply(config));
   if (flags.timedSteps)
-    return timeSteps(*session, config, *flags.timedSteps, flags.run.profile);
+    return timeSteps(*session, config, *flags.timedSteps, flags.run.profile,
+                     flags.run.peakFlops);
+  if (flags.prompt)
+    return generateText(*session, flags, *metadata);
   if (!flags.evaluated.empty())
     return evaluate(*session, flags, config, *metadata);
   return train(*session, flags, config);
@@ -177,7 +219,8 @@ int main(int argc, char **argv) {
   app.footer("Examples:\n"
              "  minigptc-run step.mgx --text book.txt --steps 500 --out runs/book\n"
              "  minigptc-run step.mgx --text book.txt --eval runs/book\n"
-             "  minigptc-run step.mgx --time 20 --threads 2");
+             "  minigptc-run step.mgx --time 20 --threads 2\n"
+             "  minigptc-run generation.mgx --generate \"Once\" --weights runs/book");
   Flags flags;
   flags.addTo(app);
   int exitStatus = 0;

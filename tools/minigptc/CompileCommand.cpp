@@ -22,7 +22,15 @@ struct CompileFlags {
   ModelFlags model;
   BuildFlags build;
   std::string input, output, stopAfter, ptxFolder;
-  bool quiet = false;
+  bool generation = false, quiet = false;
+
+  /// What a model is traced for.
+  ProgramOptions entries() const {
+    return {.training = !generation,
+            .evaluation = !generation,
+            .logits = !generation,
+            .decoding = generation};
+  }
 };
 
 /// What can be refused before anything is compiled.
@@ -30,11 +38,11 @@ Status checkInput(const CompileFlags &flags) {
   MINIGPTC_RETURN_IF_ERROR(flags.build.check());
   if (!flags.ptxFolder.empty() && flags.build.chosenTarget() == "cpu")
     return Status(StatusCode::invalidArgument, "--emit-ptx is for target cuda, not cpu");
-  if (!flags.input.empty() && (flags.model.chosen() || !flags.model.settings.empty()))
+  if (!flags.input.empty() && (flags.model.chosen() || !flags.model.settings.empty() || flags.generation))
     return Status(StatusCode::invalidArgument,
                   "'" + flags.input +
-                      "' is compiled as it is; --preset, --config, --model and --set "
-                      "are for a model that is traced");
+                      "' is compiled as it is; --preset, --config, --model, --set and "
+                      "--generation are for a model that is traced");
   if (!flags.stopAfter.empty() || flags.output.empty())
     return Status::success();
   return runtime::checkWritable(flags.output);
@@ -59,7 +67,7 @@ Status printStageOf(const CompileFlags &flags, const CompileOptions &options) {
   runtime::StatusOr<runtime::RunConfig> config = flags.model.resolve(flags.quiet);
   if (!config)
     return config.status();
-  return printText(printStage(traceProgram(*config, {}).program, *stage, options));
+  return printText(printStage(traceProgram(*config, flags.entries()).program, *stage, options));
 }
 
 Status writeListings(const std::string &folder, const std::vector<Listing> &listings) {
@@ -91,7 +99,7 @@ Status compileTo(const CompileFlags &flags, const CompileOptions &options) {
     runtime::StatusOr<runtime::RunConfig> config = flags.model.resolve(flags.quiet);
     if (!config)
       return config.status();
-    compiled = compile(traceProgram(*config, {}).program, options);
+    compiled = compile(traceProgram(*config, flags.entries()).program, options);
   }
   MINIGPTC_RETURN_IF_ERROR(
       runtime::writeFileAtomically(flags.output, std::span<const std::byte>(compiled.artifact)));
@@ -123,6 +131,8 @@ void minigptc::addCompileCommand(CLI::App &app, int &exitStatus) {
       ->add_option("--emit-ptx", flags->ptxFolder,
                    "cuda: write each kernel's PTX, with lines of the source")
       ->type_name("DIR");
+  command->add_flag("--generation", flags->generation,
+                    "Entries for `minigptc-run --generate` instead of those for training");
   command->add_flag("--quiet", flags->quiet, "Errors only");
   flags->model.addTo(*command);
   flags->build.addTo(*command);

@@ -1,0 +1,27 @@
+//===- Conformance.h - what a driver's device must do -----------*- C++ -*-===//
+//
+// Checks of the hardware abstraction (hal/Device.h) for devices of any driver, GPUs among
+// them. Those that launch something need the kernels of runtime/cts/kernels.mlir, compiled
+// for the device: the options' program.
+//
+//   for (const CheckResult &result : runChecks(conformanceChecks(), options, print)) ...
+//
+//===----------------------------------------------------------------------===//
+#ifndef MINIGPTC_RUNTIME_CTS_CONFORMANCE_H
+#define MINIGPTC_RUNTIME_CTS_CONFORMANCE_H
+
+#include "runtime/cts/Checks.h"
+
+namespace minigptc::runtime {
+
+std::vector<Check> conformanceChecks();
+
+// The parts of it.
+void addMemoryChecks(std::vector<Check> &checks);
+void addLaunchChecks(std::vector<Check> &checks);
+void addQueueChecks(std::vector<Check> &checks);
+void addProductChecks(std::vector<Check> &checks);
+
+} // namespace minigptc::runtime
+
+#endif // MINIGPTC_RUNTIME_CTS_CONFORMANCE_H

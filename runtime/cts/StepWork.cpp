@@ -1,0 +1,35 @@
+#include "runtime/cts/StepWork.h"
+
+namespace minigptc::runtime {
+
+static void addBlock(const Program &program, uint32_t number, int64_t times, StepWork &work) {
+  for (const Instruction &instruction : program.blocks[number].instructions) {
+    uint32_t target = instruction.target;
+    switch (instruction.opcode) {
+    case fb::Opcode::launch:
+      work.launches[target] += times;
+      work.groups[target] += times * program.kernels[target].groupsOf(instruction);
+      break;
+    case fb::Opcode::gemm: work.products[target] += times; break;
+    case fb::Opcode::call: addBlock(program, target, times, work); break;
+    case fb::Opcode::repeat: {
+      const Loop &loop = program.loops[target];
+      addBlock(program, loop.block, times * int64_t(loop.count), work);
+      break;
+    }
+    default: break; // Copies, scalars and collectives are not counted.
+    }
+  }
+}
+
+StepWork workOf(const Program &program, std::string_view entry) {
+  StepWork work;
+  work.launches.resize(program.kernels.size());
+  work.groups.resize(program.kernels.size());
+  work.products.resize(program.gemms.size());
+  if (const Entry *found = program.findEntry(entry))
+    addBlock(program, found->block, 1, work);
+  return work;
+}
+
+} // namespace minigptc::runtime
