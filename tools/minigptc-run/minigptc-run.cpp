@@ -20,7 +20,7 @@ using namespace minigptc::runtime;
 namespace {
 
 struct Flags {
-  std::string artifact;
+  std::string artifact, driver;
   int threads = 0;
   int64_t devices = 0;
   bool checkReplicas = false;
@@ -43,6 +43,10 @@ void Flags::addTo(CLI::App &app) {
   app.add_option("--threads", threads,
                  "CPU threads of a device (default: all cores, or a device's share of them)")
       ->type_name("N");
+  app.add_option("--driver", driver,
+                 "cuda: a program for the emulated device, cuda:test, on a GPU (default: what the "
+                 "program is for)")
+      ->type_name("NAME");
   app.add_option("--devices", devices,
                  "Number of devices, threads of this process (default: what the program is for)")
       ->type_name("N");
@@ -188,7 +192,10 @@ Status train(Session &session, const Flags &flags, const RunConfig &config) {
 Status runArtifact(const Flags &flags) {
   StatusOr<Session> session = Session::open(
       flags.artifact,
-      {.threads = flags.threads, .devices = flags.devices, .checkReplicas = flags.checkReplicas});
+      {.driver = flags.driver,
+       .threads = flags.threads,
+       .devices = flags.devices,
+       .checkReplicas = flags.checkReplicas});
   if (!session && session.status().code() == StatusCode::invalidArgument && flags.devices != 0)
     return Status(session.status()).at("--devices " + std::to_string(flags.devices));
   if (!session)
