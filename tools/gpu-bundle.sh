@@ -3,16 +3,18 @@
 #   --build DIR   a build with the compiler (default: build/release of this checkout)
 #   --size SIZE   full, or nano: small programs only, for the emulated device of tests
 #   --limit MIB   refuse a bundle that is larger (default: 60)
+#   --pack-only   pack once more what the last call has made
 # There: unpack it and run ./gpu-check.sh. It needs cmake and g++, but neither MLIR nor packages.
 # Here: a build with the compiler, g++, and, for machine code beside PTX, the CUDA toolkit's nvJitLink.
 set -euo pipefail
 top=$(cd "$(dirname "$0")/.." && pwd)
-build=$top/build/release size=full limit=60 out=
+build=$top/build/release size=full limit=60 out='' pack_only=0
 fail() { echo "gpu-bundle: error: $1" >&2; exit 1; }
-usage() { sed -n '2,7s/^# //p' "$0"; }
+usage() { sed -n '2,8s/^# //p' "$0"; }
 while [ $# -gt 0 ]; do
   case $1 in
     -h | --help) usage; exit 0 ;;
+    --pack-only) pack_only=1; shift ;;
     --build | --size | --limit)
       [ $# -ge 2 ] || fail "$1 needs a value"
       case $1 in --build) build=$2 ;; --size) size=$2 ;; --limit) limit=$2 ;; esac
@@ -34,8 +36,6 @@ archs=sm_80,sm_90a,sm_100,sm_120
 stage=$build/gpu-bundle/minigptc-gpu-check
 runner=$build/gpu-bundle/prebuilt
 mkdir -p "$stage"
-rm -rf "$stage/programs" "$stage/records"
-mkdir -p "$stage"/{programs,records,prebuilt,third_party/include,third_party/lib,third_party/share/cmake,generated/runtime/exec}
 
 # include FILE: the folder in which the build has found a third party's header.
 include() {
@@ -112,34 +112,40 @@ generation() {
     --prompt "Once upon" --max-tokens 60 --temperature 0 > "$stage/records/generation.txt"
 }
 
-sources
-prebuilt
-find_linker
-"$minigptc" data stories --bytes 200000 --seed 3 -o "$stage/text.txt" > /dev/null 2>&1
-program conformance cuda:test "$top/runtime/cts/kernels.mlir"
-batch=() lm=20 others=20
-[ "$size" = full ] || batch=(--set training.batch_size=2) others=4
-minigpt=(--preset minigpt-tiny "${batch[@]}")
-[ "$size" = full ] || minigpt+=(--set model.num_layers=1 --set model.context_length=16)
-golden lm-f32 $lm --preset nano "${batch[@]}"
-golden lm-bf16 $others --preset nano "${batch[@]}" --set training.precision=bf16
-golden minigpt-f32 $others "${minigpt[@]}"
-golden minigpt-bf16 $others "${minigpt[@]}" --set training.precision=bf16
-generation
-if [ "$size" = full ]; then
-  large=(--model transformer_lm --set model.d_model=768 --set model.num_heads=12 --set model.d_ff=2048
-         --set model.num_layers=12 --set model.vocab_size=50257 --set model.tie_embeddings=true
-         --set training.precision=bf16)
-  program lm-124m cuda "${large[@]}" --set model.context_length=1024 --set training.batch_size=8
-  # The same widths on few tokens, which the emulator can run.
-  program lm-wide cuda:test "${large[@]}" --set model.context_length=64 --set training.batch_size=1 \
-    --set model.num_layers=2
-  record lm-wide
-fi
+make_all() {
+  rm -rf "$stage/programs" "$stage/records" "$stage/bundle.txt"
+  mkdir -p "$stage"/{programs,records,prebuilt,third_party/include,third_party/lib,third_party/share/cmake,generated/runtime/exec}
+  sources
+  prebuilt
+  find_linker
+  "$minigptc" data stories --bytes 200000 --seed 3 -o "$stage/text.txt" > /dev/null 2>&1
+  program conformance cuda:test "$top/runtime/cts/kernels.mlir"
+  batch=() lm=20 others=20
+  [ "$size" = full ] || batch=(--set training.batch_size=2) others=4
+  minigpt=(--preset minigpt-tiny "${batch[@]}")
+  [ "$size" = full ] || minigpt+=(--set model.num_layers=1 --set model.context_length=16)
+  golden lm-f32 $lm --preset nano "${batch[@]}"
+  golden lm-bf16 $others --preset nano "${batch[@]}" --set training.precision=bf16
+  golden minigpt-f32 $others "${minigpt[@]}"
+  golden minigpt-bf16 $others "${minigpt[@]}" --set training.precision=bf16
+  generation
+  if [ "$size" = full ]; then
+    large=(--model transformer_lm --set model.d_model=768 --set model.num_heads=12 --set model.d_ff=2048
+           --set model.num_layers=12 --set model.vocab_size=50257 --set model.tie_embeddings=true
+           --set training.precision=bf16)
+    program lm-124m cuda "${large[@]}" --set model.context_length=1024 --set training.batch_size=8
+    # The same widths on few tokens, which the emulator can run.
+    program lm-wide cuda:test "${large[@]}" --set model.context_length=64 --set training.batch_size=1 \
+      --set model.num_layers=2
+    record lm-wide
+  fi
 
-{ echo "version $("$stage/prebuilt/minigptc-run" --version)"
-  echo "size $size"
-  echo "made $(date -u +%Y-%m-%dT%H:%M:%SZ)"; } > "$stage/bundle.txt"
+  { echo "version $("$stage/prebuilt/minigptc-run" --version)"
+    echo "size $size"
+    echo "made $(date -u +%Y-%m-%dT%H:%M:%SZ)"; } > "$stage/bundle.txt"
+}
+[ $pack_only = 1 ] || make_all
+[ -e "$stage/bundle.txt" ] || fail "there is nothing to pack in $stage"
 mkdir -p "$(dirname "$out")"
 tar -C "$build/gpu-bundle" -czf "$out.partial" minigptc-gpu-check
 bytes=$(stat -c %s "$out.partial")

@@ -26,8 +26,7 @@ StatusOr<std::unique_ptr<CheckBench>> CheckBench::open(const std::string &driver
     return device.status();
   bench->device_ = std::move(*device);
   if (!program.empty()) {
-    StatusOr<std::unique_ptr<Executable>> code =
-        bench->device_->load(bench->program_.deviceCode());
+    StatusOr<std::unique_ptr<Executable>> code = bench->device_->load(bench->program_.deviceCode());
     if (!code)
       return code.status();
     bench->code_ = std::move(*code);

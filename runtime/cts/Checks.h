@@ -43,7 +43,7 @@ struct CheckResult {
 
 struct CheckOptions {
   std::string driver = "cuda"; ///< as the registry of drivers has it
-  std::string program;         ///< artifact whose kernels the checks launch; empty: none
+  std::string program = {};    ///< artifact whose kernels the checks launch; empty: none
   int secondsEach = 60;        ///< a check that takes longer is ended, and has failed
   int failures = 20;           ///< after so many, those that are left have failed, too
 };

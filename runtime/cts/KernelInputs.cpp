@@ -55,7 +55,8 @@ std::vector<std::byte> drawTensor(const TensorType &type, Draw draw, uint64_t di
   for (uint64_t i = 0; i < drawn; ++i)
     drawElement(type.dtype, draw, i, bytes.data() + i * size);
   for (uint64_t at = drawn * size; at < bytes.size(); at += drawn * size)
-    std::memcpy(bytes.data() + at, bytes.data(), std::min<uint64_t>(drawn * size, bytes.size() - at));
+    std::memcpy(bytes.data() + at, bytes.data(),
+                std::min<uint64_t>(drawn * size, bytes.size() - at));
   return bytes;
 }
 

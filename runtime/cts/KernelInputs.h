@@ -6,9 +6,8 @@
 // | type | values |
 // |---|---|
 // | f32, f64, bf16, f16 | uniform in [-1, 1), or in [1/4, 1) where asked for |
-// | i64, i32, u64, i8 | below the least dimension of the kernel's other operands: they may be indices |
-// | u32 | any: they are keys |
-// | i1 | either; a single one is true |
+// | i64, i32, u64, i8 | below the least dimension of the kernel's other operands: they may be
+// indices | | u32 | any: they are keys | | i1 | either; a single one is true |
 //
 // An output that the program's launches keep in an input's memory lies there here, too;
 // others are zero before the run.

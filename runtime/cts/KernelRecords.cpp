@@ -63,9 +63,8 @@ std::vector<int64_t> recordedElements(int64_t count) {
   std::vector<int64_t> at;
   for (int64_t i = 0; i < std::min(count, kRecordedElements); ++i)
     at.push_back(count <= kRecordedElements || i == 0 ? i
-                 : i == 1                             ? count - 1
-                                                      : int64_t(uniformBelow(seedKey(2), uint64_t(i),
-                                                                             uint64_t(count))));
+                 : i == 1 ? count - 1
+                          : int64_t(uniformBelow(seedKey(2), uint64_t(i), uint64_t(count))));
   return at;
 }
 
@@ -95,8 +94,10 @@ Summary summarize(DType dtype, std::span<const std::byte> bytes) {
 }
 
 Json toJson(const Summary &summary) {
-  return {{"hash", summary.hash},           {"sum", summary.sum},
-          {"absolutes", summary.absolutes}, {"squares", summary.squares},
+  return {{"hash", summary.hash},
+          {"sum", summary.sum},
+          {"absolutes", summary.absolutes},
+          {"squares", summary.squares},
           {"values", summary.values}}; // What is not finite becomes null.
 }
 
@@ -106,8 +107,8 @@ int64_t recordedGroups(const KernelInfo &kernel) { return kernel.cuda.grouped ? 
 StatusOr<std::vector<Summary>> runKernel(CheckBench &bench, uint32_t kernel, bool positive) {
   const KernelInfo &info = bench.program().kernels[kernel];
   int64_t groups = recordedGroups(info);
-  MINIGPTC_CTS_LET(buffers, KernelBuffers::create(bench, kernel,
-                                                  {.positive = positive, .groups = groups}));
+  MINIGPTC_CTS_LET(buffers,
+                   KernelBuffers::create(bench, kernel, {.positive = positive, .groups = groups}));
   MINIGPTC_RETURN_IF_ERROR(bench.queue().launch(bench.code(), buffers.launch()));
   MINIGPTC_RETURN_IF_ERROR(bench.queue().synchronize());
   std::vector<Summary> summaries;
@@ -229,7 +230,8 @@ StatusOr<std::vector<CheckResult>> checkKernels(const std::string &path, const s
   if (!json.is_object() || !json.contains("kernels"))
     return Status(StatusCode::dataLoss, "this is no record of kernels");
   if (json.value("program", "") != loaded.hash)
-    return Status(StatusCode::failedPrecondition, "the record is of another program than '" + path + "'")
+    return Status(StatusCode::failedPrecondition,
+                  "the record is of another program than '" + path + "'")
         .withHelp("make records and programs together: tools/gpu-bundle.sh");
   std::vector<Check> checks;
   for (uint32_t i = 0; i < loaded.program.kernels.size(); ++i) {
@@ -237,9 +239,8 @@ StatusOr<std::vector<CheckResult>> checkKernels(const std::string &path, const s
     auto record = std::find_if(json["kernels"].begin(), json["kernels"].end(),
                                [&](const Json &kernel) { return kernel.at("symbol") == symbol; });
     if (record == json["kernels"].end())
-      checks.push_back({symbol, [](CheckBench &) {
-                          return passed("not compared: too large to be recorded");
-                        }});
+      checks.push_back(
+          {symbol, [](CheckBench &) { return passed("not compared: too large to be recorded"); }});
     else
       checks.push_back({symbol, [i, record = *record](CheckBench &bench) {
                           return checkKernel(bench, i, record);

@@ -21,9 +21,9 @@ DevicePeaks peaksOf(std::string_view device) {
   };
   // The first whose part the name has.
   static constexpr Sheet sheets[] = {
-      {"H200", {989e12, 67e12, 4.8e12}},   {"H100 PCIe", {756e12, 51e12, 2.0e12}},
-      {"H100", {989e12, 67e12, 3.35e12}},  {"A100", {312e12, 19.5e12, 2.0e12}},
-      {"B200", {2250e12, 75e12, 8e12}},    {"L40S", {362e12, 91.6e12, 0.864e12}},
+      {"H200", {989e12, 67e12, 4.8e12}},       {"H100 PCIe", {756e12, 51e12, 2.0e12}},
+      {"H100", {989e12, 67e12, 3.35e12}},      {"A100", {312e12, 19.5e12, 2.0e12}},
+      {"B200", {2250e12, 75e12, 8e12}},        {"L40S", {362e12, 91.6e12, 0.864e12}},
       {"RTX 5090", {209e12, 105e12, 1.79e12}},
   };
   for (const Sheet &sheet : sheets)
@@ -40,9 +40,7 @@ constexpr int64_t kMaxCopies = 16;
 /// Drawing every element of a large operand would take longer than timing it.
 constexpr uint64_t kDistinctElements = uint64_t(1) << 16;
 
-bool isEmulated(CheckBench &bench) {
-  return bench.device().info().driver != "cuda";
-}
+bool isEmulated(CheckBench &bench) { return bench.device().info().driver != "cuda"; }
 
 /// Seconds of one of the submissions that `submit(i)` makes, i counting up.
 StatusOr<double> secondsEach(CheckBench &bench, const std::function<Status(int64_t)> &submit,
@@ -94,19 +92,18 @@ CheckOutcome timeKernel(CheckBench &bench, uint32_t kernel, int64_t groups) {
   uint64_t bytes = operandBytes(bench.program().kernels[kernel]) * uint64_t(groups);
   std::vector<KernelBuffers> copies;
   for (int64_t i = copiesOf(bench, bytes); i > 0; --i) {
-    MINIGPTC_CTS_LET(buffers, KernelBuffers::create(bench, kernel,
-                                                    {.positive = true,
-                                                     .groups = groups,
-                                                     .distinct = kDistinctElements}));
+    MINIGPTC_CTS_LET(
+        buffers,
+        KernelBuffers::create(bench, kernel,
+                              {.positive = true, .groups = groups, .distinct = kDistinctElements}));
     copies.push_back(std::move(buffers));
   }
-  MINIGPTC_CTS_LET(seconds, secondsEach(
-                                bench,
-                                [&](int64_t i) {
-                                  return bench.queue().launch(bench.code(),
-                                                              copies[size_t(i)].launch());
-                                },
-                                int64_t(copies.size())));
+  MINIGPTC_CTS_LET(
+      seconds,
+      secondsEach(
+          bench,
+          [&](int64_t i) { return bench.queue().launch(bench.code(), copies[size_t(i)].launch()); },
+          int64_t(copies.size())));
   return passed(format("%.9g", seconds));
 }
 
@@ -140,18 +137,16 @@ CheckOutcome measureCopy(CheckBench &bench) {
   std::vector<std::byte> some(1 << 20);
   for (uint64_t at = 0; at < bytes; at += some.size())
     MINIGPTC_RETURN_IF_ERROR(bench.device().upload(a->data() + at, some));
-  MINIGPTC_CTS_LET(seconds, secondsEach(
-                                bench,
-                                [&](int64_t) {
-                                  return bench.queue().copy(b->data(), a->data(), bytes);
-                                },
-                                1));
+  MINIGPTC_CTS_LET(
+      seconds,
+      secondsEach(
+          bench, [&](int64_t) { return bench.queue().copy(b->data(), a->data(), bytes); }, 1));
   return passed(format("%.9g", 2 * double(bytes) / seconds));
 }
 
 CheckOutcome measureProduct(CheckBench &bench) {
   int64_t n = isEmulated(bench) ? 64 : 8192;
-  GemmProblem problem{DType::f32, n, n, n, {}, {n, 1, {}, true}, {n, 1, {}, true},
+  GemmProblem problem{DType::f32,       n, n,    n, {}, {n, 1, {}, true}, {n, 1, {}, true},
                       {n, 1, {}, true}, 0, false};
   uint64_t bytes = uint64_t(n * n * 2);
   MINIGPTC_CTS_LET(seconds, timeProduct(bench, problem, bytes, bytes, bytes));
@@ -171,11 +166,12 @@ TimedWork describeProduct(const GemmInfo &gemm, int64_t count) {
     name += std::to_string(size) + "x";
   }
   work.flops = 2 * batch * double(p.m) * double(p.n) * double(p.k);
-  work.bytes = double(gemm.lhsBytes + gemm.rhsBytes) + double(gemm.outBytes) * (p.beta != 0 ? 2 : 1);
-  work.name = name + format("%lldx%lldx%lld %s to %s%s", (long long)p.m, (long long)p.n,
-                            (long long)p.k, std::string(nameOf(work.dtype)).c_str(),
-                            std::string(nameOf(p.typeOf(p.out))).c_str(),
-                            p.beta != 0 ? ", added" : "");
+  work.bytes =
+      double(gemm.lhsBytes + gemm.rhsBytes) + double(gemm.outBytes) * (p.beta != 0 ? 2 : 1);
+  work.name =
+      name + format("%lldx%lldx%lld %s to %s%s", (long long)p.m, (long long)p.n, (long long)p.k,
+                    std::string(nameOf(work.dtype)).c_str(),
+                    std::string(nameOf(p.typeOf(p.out))).c_str(), p.beta != 0 ? ", added" : "");
   return work;
 }
 
@@ -200,9 +196,9 @@ Plan planOf(const Program &program) {
     work.flops = kernel.flops * perLaunch;
     work.bytes = kernel.bytes * perLaunch;
     plan.work.push_back(std::move(work));
-    plan.checks.push_back(
-        {std::string(kernel.symbol),
-         [i, groups](CheckBench &bench) { return timeKernel(bench, i, groups); }});
+    plan.checks.push_back({std::string(kernel.symbol), [i, groups](CheckBench &bench) {
+                             return timeKernel(bench, i, groups);
+                           }});
   }
   for (uint32_t i = 0; i < program.gemms.size(); ++i) {
     if (step.products[i] == 0)
@@ -243,7 +239,9 @@ StatusOr<StepTimes> timeStep(const std::string &path, CheckOptions options, Devi
       times.peaks.*member = given.*member;
   Plan plan = planOf(program);
   std::vector<CheckResult> results = runChecks(plan.checks, options, report);
-  auto numberOf = [](const CheckResult &r) { return r.ok ? std::strtod(r.detail.c_str(), nullptr) : 0; };
+  auto numberOf = [](const CheckResult &r) {
+    return r.ok ? std::strtod(r.detail.c_str(), nullptr) : 0;
+  };
   times.copyBytes = numberOf(results[0]);
   times.productFlops = numberOf(results[1]);
   for (size_t i = 0; i < plan.work.size(); ++i) {
@@ -283,8 +281,9 @@ std::string share(double part, double whole) {
 }
 
 void printTable(const StepTimes &times, bool products, double total, std::FILE *out) {
-  std::fprintf(out, products ? "\nmatrix products\n%9s %8s %5s %10s %9s %8s  %s\n"
-                             : "\nkernels\n%9s %8s %5s %10s %9s %8s  %s\n",
+  std::fprintf(out,
+               products ? "\nmatrix products\n%9s %8s %5s %10s %9s %8s  %s\n"
+                        : "\nkernels\n%9s %8s %5s %10s %9s %8s  %s\n",
                "ms a step", "of them", "count", "us each", products ? "TFLOP/s" : "GB/s", "of peak",
                products ? "sizes" : "kernel");
   for (const TimedWork &work : times.work) {

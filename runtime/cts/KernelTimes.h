@@ -29,7 +29,7 @@ DevicePeaks peaksOf(std::string_view device);
 struct TimedWork {
   std::string name; ///< a kernel's, or "768x8192x2048 bf16" of a product
   bool product = false;
-  int64_t count = 0; ///< in a step
+  int64_t count = 0;                        ///< in a step
   double seconds = 0, flops = 0, bytes = 0; ///< of one
   DType dtype = DType::f32;                 ///< product: of its operands
   std::string failure;                      ///< if it could not be timed

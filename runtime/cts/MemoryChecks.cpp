@@ -16,7 +16,8 @@ std::vector<float> numbers(size_t count, float first = 0) {
 }
 
 CheckOutcome sizesAndAlignment(CheckBench &bench) {
-  for (uint64_t bytes : {uint64_t(0), uint64_t(1), uint64_t(63), uint64_t(4000), uint64_t(9) << 20}) {
+  for (uint64_t bytes :
+       {uint64_t(0), uint64_t(1), uint64_t(63), uint64_t(4000), uint64_t(9) << 20}) {
     MINIGPTC_CTS_LET(buffer, bench.device().allocate(bytes));
     MINIGPTC_CTS_EXPECT(buffer->size() == bytes, "a buffer has another size than was asked for");
     MINIGPTC_CTS_EXPECT(reinterpret_cast<uintptr_t>(buffer->data()) % 64 == 0,
@@ -80,8 +81,7 @@ CheckOutcome overlapping(CheckBench &bench, int shift) {
   size_t from = shift < 0 ? size_t(-shift) : 0, to = shift < 0 ? 0 : size_t(shift);
   size_t moved = count - from - to;
   MINIGPTC_CTS_LET(a, bench.put(numbers(count)));
-  MINIGPTC_RETURN_IF_ERROR(
-      bench.queue().copy(a->data() + 4 * to, a->data() + 4 * from, moved * 4));
+  MINIGPTC_RETURN_IF_ERROR(bench.queue().copy(a->data() + 4 * to, a->data() + 4 * from, moved * 4));
   MINIGPTC_RETURN_IF_ERROR(bench.queue().synchronize());
   MINIGPTC_CTS_LET(values, bench.get<float>(*a));
   std::vector<float> expected = numbers(count);

@@ -130,10 +130,10 @@ void addLayouts(std::vector<Check> &checks, DType dtype, bool bf16In, bool bf16O
     p.rhs = layoutOf(k, n, order & 2, padding, bf16In);
     p.out = layoutOf(m, n, order & 1, padding, bf16Out);
     std::string name = format(
-        "product: %s to %s, %lldx%lldx%lld, %c%c%c%s%s", std::string(nameOf(p.typeOf(p.lhs))).c_str(),
-        std::string(nameOf(p.typeOf(p.out))).c_str(), (long long)m, (long long)n, (long long)k,
-        order & 4 ? 'T' : 'N', order & 2 ? 'T' : 'N', order & 1 ? 'T' : 'N',
-        beta != 0 ? ", added" : "", padding ? ", padded rows" : "");
+        "product: %s to %s, %lldx%lldx%lld, %c%c%c%s%s",
+        std::string(nameOf(p.typeOf(p.lhs))).c_str(), std::string(nameOf(p.typeOf(p.out))).c_str(),
+        (long long)m, (long long)n, (long long)k, order & 4 ? 'T' : 'N', order & 2 ? 'T' : 'N',
+        order & 1 ? 'T' : 'N', beta != 0 ? ", added" : "", padding ? ", padded rows" : "");
     double tolerance = dtype == DType::f64 ? 1e-14 : 1e-6;
     checks.push_back({name, [p, tolerance](CheckBench &bench) {
                         return product(bench, p, p.lhs.bf16 ? 8 : 24, tolerance);
@@ -160,8 +160,10 @@ GemmProblem heads() {
 }
 
 CheckOutcome twice(CheckBench &bench) {
-  GemmProblem p{DType::f32, 256, 256, 8192, {}, {8192, 1, {}}, {256, 1, {}}, {256, 1, {}}, 0, false};
-  Operand a = randomOperand(DType::f32, p.m * p.k, 1, 24), b = randomOperand(DType::f32, p.k * p.n, 2, 24);
+  GemmProblem p{DType::f32,    256,          256,          8192, {},
+                {8192, 1, {}}, {256, 1, {}}, {256, 1, {}}, 0,    false};
+  Operand a = randomOperand(DType::f32, p.m * p.k, 1, 24),
+          b = randomOperand(DType::f32, p.k * p.n, 2, 24);
   MINIGPTC_CTS_LET(lhs, bench.put(a.bytes));
   MINIGPTC_CTS_LET(rhs, bench.put(b.bytes));
   std::vector<float> first;
@@ -180,9 +182,8 @@ CheckOutcome twice(CheckBench &bench) {
 CheckOutcome refused(CheckBench &bench) {
   GemmProblem p{DType::i8, 2, 2, 2, {}, {2, 1, {}}, {2, 1, {}}, {2, 1, {}}, 0, false};
   MINIGPTC_CTS_LET(buffer, bench.put(std::vector<float>(16)));
-  MINIGPTC_CTS_EXPECT(
-      !bench.queue().gemm(p, buffer->data(), buffer->data(), buffer->data()).ok(),
-      "a product of i8 was taken");
+  MINIGPTC_CTS_EXPECT(!bench.queue().gemm(p, buffer->data(), buffer->data(), buffer->data()).ok(),
+                      "a product of i8 was taken");
   return passed();
 }
 
@@ -201,10 +202,14 @@ void addProductChecks(std::vector<Check> &checks) {
                         return product(bench, p, p.lhs.bf16 ? 8 : 24, tolerance);
                       }});
   };
-  add("product: one element", {DType::f32, 1, 1, 1, {}, {1, 1, {}}, {1, 1, {}}, {1, 1, {}}, 0, false});
-  add("product: a row", {DType::f32, 1, 200, 300, {}, {300, 1, {}}, {200, 1, {}}, {200, 1, {}}, 0, false});
-  add("product: a column", {DType::f32, 200, 1, 300, {}, {300, 1, {}}, {1, 1, {}}, {1, 1, {}}, 0, false});
-  add("product: a long sum", {DType::f32, 8, 8, 20000, {}, {20000, 1, {}}, {8, 1, {}}, {8, 1, {}}, 0, false}, 1e-5);
+  add("product: one element",
+      {DType::f32, 1, 1, 1, {}, {1, 1, {}}, {1, 1, {}}, {1, 1, {}}, 0, false});
+  add("product: a row",
+      {DType::f32, 1, 200, 300, {}, {300, 1, {}}, {200, 1, {}}, {200, 1, {}}, 0, false});
+  add("product: a column",
+      {DType::f32, 200, 1, 300, {}, {300, 1, {}}, {1, 1, {}}, {1, 1, {}}, 0, false});
+  add("product: a long sum",
+      {DType::f32, 8, 8, 20000, {}, {20000, 1, {}}, {8, 1, {}}, {8, 1, {}}, 0, false}, 1e-5);
   add("product: a batch of two dimensions", batched());
   add("product: heads within rows", heads());
   GemmProblem bf16 = heads();

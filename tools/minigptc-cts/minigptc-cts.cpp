@@ -127,8 +127,7 @@ int main(int argc, char **argv) {
         ->type_name("FILE.json")
         ->required();
   };
-  addJson(add("conformance",
-              "What a device must do; the program: that of runtime/cts/kernels.mlir",
+  addJson(add("conformance", "What a device must do; the program: that of runtime/cts/kernels.mlir",
               checkDevice));
   addRecords(add("record", "Records what each kernel of a program gives", record));
   CLI::App *kernels = add("kernels", "Compares each kernel with what is recorded", checkAllKernels);

@@ -11,8 +11,7 @@ namespace minigptc {
 /// the median, the fastest, the losses and, of a known peak, the utilisation of the device.
 /// With a file to profile to, profiles first.
 runtime::Status timeSteps(runtime::Session &session, const runtime::RunConfig &config,
-                          int64_t steps, const std::string &profile,
-                          double peakFlops);
+                          int64_t steps, const std::string &profile, double peakFlops);
 
 } // namespace minigptc
 

@@ -98,8 +98,7 @@ Status Flags::apply(RunConfig &config) const {
   MINIGPTC_RETURN_IF_ERROR(notNegative("--eval-interval", evalInterval, 0));
   MINIGPTC_RETURN_IF_ERROR(notNegative("--save-interval", saveInterval, 0));
   if (timedSteps.has_value() + !evaluated.empty() + prompt.has_value() > 1)
-    return Status(StatusCode::invalidArgument,
-                  "--time, --eval and --generate exclude each other");
+    return Status(StatusCode::invalidArgument, "--time, --eval and --generate exclude each other");
   if (prompt.has_value() != !weights.empty())
     return Status(StatusCode::invalidArgument, "--generate and --weights need each other");
   config.training.seed = seed.value_or(config.training.seed);
@@ -190,12 +189,10 @@ Status train(Session &session, const Flags &flags, const RunConfig &config) {
 }
 
 Status runArtifact(const Flags &flags) {
-  StatusOr<Session> session = Session::open(
-      flags.artifact,
-      {.driver = flags.driver,
-       .threads = flags.threads,
-       .devices = flags.devices,
-       .checkReplicas = flags.checkReplicas});
+  StatusOr<Session> session = Session::open(flags.artifact, {.driver = flags.driver,
+                                                             .threads = flags.threads,
+                                                             .devices = flags.devices,
+                                                             .checkReplicas = flags.checkReplicas});
   if (!session && session.status().code() == StatusCode::invalidArgument && flags.devices != 0)
     return Status(session.status()).at("--devices " + std::to_string(flags.devices));
   if (!session)
@@ -206,8 +203,7 @@ Status runArtifact(const Flags &flags) {
   RunConfig config = metadata->config;
   MINIGPTC_RETURN_IF_ERROR(flags.apply(config));
   if (flags.timedSteps)
-    return timeSteps(*session, config, *flags.timedSteps, flags.run.profile,
-                     flags.run.peakFlops);
+    return timeSteps(*session, config, *flags.timedSteps, flags.run.profile, flags.run.peakFlops);
   if (flags.prompt)
     return generateText(*session, flags, *metadata);
   if (!flags.evaluated.empty())

@@ -38,7 +38,8 @@ Status checkInput(const CompileFlags &flags) {
   MINIGPTC_RETURN_IF_ERROR(flags.build.check());
   if (!flags.ptxFolder.empty() && flags.build.chosenTarget() == "cpu")
     return Status(StatusCode::invalidArgument, "--emit-ptx is for target cuda, not cpu");
-  if (!flags.input.empty() && (flags.model.chosen() || !flags.model.settings.empty() || flags.generation))
+  if (!flags.input.empty() &&
+      (flags.model.chosen() || !flags.model.settings.empty() || flags.generation))
     return Status(StatusCode::invalidArgument,
                   "'" + flags.input +
                       "' is compiled as it is; --preset, --config, --model, --set and "

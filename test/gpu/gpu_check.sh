@@ -1,0 +1,44 @@
+#!/usr/bin/env bash
+# The bundle is made, has a limit, and its check passes on the emulated device; a wrong record fails.
+#   gpu_check.sh SOURCE BUILD
+set -euo pipefail
+source=$1 build=$2
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+fail() { echo "FAILED: $1"; [ ! -e "$work/log" ] || cat "$work/log"; exit 1; }
+check() { OUT=$work/out "$work/minigptc-gpu-check/gpu-check.sh" --target cuda:test --no-build "$@" > "$work/log" 2>&1; }
+
+"$source/tools/gpu-bundle.sh" --build "$build" --size nano "$work/bundle.tar.gz"
+tar -C "$work" -xzf "$work/bundle.tar.gz"
+
+# A bundle that is too large is refused, and leaves nothing.
+if "$source/tools/gpu-bundle.sh" --build "$build" --pack-only --limit 1 "$work/large.tar.gz" > "$work/log" 2>&1; then
+  fail 'a bundle beyond its limit was made'
+fi
+grep -q 'more than 1 MiB' "$work/log" || fail 'no word of the limit'
+[ -z "$(find "$work" -name 'large*')" ] || fail 'a bundle that was refused is there'
+
+# The programs run where nothing is installed: they link the C library and what belongs to it.
+if ldd "$work"/minigptc-gpu-check/prebuilt/* | grep -E '=>' | grep -vE 'lib(c|m|dl|pthread|rt)\.so'; then
+  fail 'the prebuilt programs need more than the C library'
+fi
+
+check || fail 'the check of a good bundle'
+grep -q '"ok": true' "$work/out/summary.json" || fail 'summary.json does not say that all is well'
+python3 -c 'import json, sys; [json.load(open(f)) for f in sys.argv[1:]]' "$work"/out/*.json || fail 'a result is no JSON'
+grep -q 'emulated' "$work/out/report.txt" || fail 'the report does not say that the device is emulated'
+grep -q 'TFLOP/s .*of peak' "$work/out/speed.txt" || fail 'no table of products'
+grep -q '^lm-f32: 20 losses' "$work/out/golden.txt" || fail 'no losses were compared'
+
+# Wrong records: each kind fails its phase, and the phases after it still run.
+records=$work/minigptc-gpu-check/records
+sed -i 's/"hash": "/"hash": "f/' "$records/lm-bf16.json"
+rm "$records"/lm-*.losses "$records/minigpt-bf16.losses"
+sed -Ei '2s/ ([0-9])\./ 1\1./' "$records/minigpt-f32.losses"
+if check --only kernels,golden; then
+  fail 'wrong records passed'
+fi
+grep -q '^FAILED .*bits differ' "$work/out/kernels.txt" || fail 'a wrong hash passed'
+grep -q 'minigpt-f32: step 1 has loss' "$work/out/golden.txt" || fail 'a wrong loss passed'
+grep -q '2 of 2 phases FAILED' "$work/out/report.txt" || fail 'the report does not count the phases that failed'
+echo passed
