@@ -1,0 +1,84 @@
+//===- TcpStore.h - what processes tell each other --------------*- C++ -*-===//
+//
+// A table of strings that one process serves, so that others learn how to reach each other.
+// Who asks for a key waits until somebody has set it.
+//
+//   auto store = TcpStore::open({.address = "node0", .port = 29500, .serves = rank == 0});
+//   if (rank == 0) (*store)->set("id", id);
+//   StatusOr<std::string> id = (*store)->get("id");
+//
+// The port is open to the network, as launchers expect it to be: whoever reaches it can read
+// and set keys, and nothing else. Lengths are checked before memory is taken.
+//
+//===----------------------------------------------------------------------===//
+#ifndef MINIGPTC_RUNTIME_COLLECTIVES_TCPSTORE_H
+#define MINIGPTC_RUNTIME_COLLECTIVES_TCPSTORE_H
+
+#include "minigptc/runtime/Status.h"
+
+#include <chrono>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace minigptc::runtime {
+
+/// A socket, or another descriptor, closed with the object.
+class Descriptor {
+public:
+  explicit Descriptor(int number = -1) : number_(number) {}
+  Descriptor(Descriptor &&other) noexcept : number_(other.number_) { other.number_ = -1; }
+  Descriptor &operator=(Descriptor &&other) noexcept;
+  ~Descriptor();
+  int get() const { return number_; }
+  explicit operator bool() const { return number_ >= 0; }
+
+private:
+  int number_;
+};
+
+struct TcpStoreOptions {
+  std::string address;
+  int port = 29500; ///< 0, of who serves: any that is free
+  bool serves = false;
+  /// How long to wait for the server, and for a key.
+  std::chrono::milliseconds timeout = std::chrono::minutes(5);
+};
+
+/// A connection to the store. Any thread may use it; one at a time does.
+class TcpStore {
+public:
+  static constexpr size_t kLongestKey = 1024, kLongestValue = size_t(1) << 20;
+
+  /// unavailable names address and port.
+  static StatusOr<std::unique_ptr<TcpStore>> open(const TcpStoreOptions &options);
+  ~TcpStore();
+
+  Status set(std::string_view key, std::string_view value);
+  /// Waits for the key; deadlineExceeded names it.
+  StatusOr<std::string> get(std::string_view key);
+  /// Does not wait.
+  StatusOr<std::optional<std::string>> find(std::string_view key);
+  int port() const { return port_; }
+
+private:
+  class Server;
+  TcpStore() = default;
+  Status connect(const TcpStoreOptions &options);
+  StatusOr<std::optional<std::string>> ask(char operation, std::string_view key,
+                                           std::string_view value,
+                                           std::chrono::milliseconds timeout);
+
+  std::unique_ptr<Server> server_; ///< null: another process serves
+  std::string place_;              ///< "node0:29500"
+  int port_ = 0;
+  std::chrono::milliseconds timeout_{};
+  std::mutex mutex_;
+  Descriptor socket_;
+};
+
+} // namespace minigptc::runtime
+
+#endif // MINIGPTC_RUNTIME_COLLECTIVES_TCPSTORE_H
