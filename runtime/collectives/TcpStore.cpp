@@ -365,16 +365,14 @@ StatusOr<std::optional<std::string>> TcpStore::find(std::string_view key) {
   return ask('g', key, "", milliseconds(0));
 }
 
-StatusOr<std::string> TcpStore::get(std::string_view key) {
-  StatusOr<std::optional<std::string>> found = ask('g', key, "", timeout_);
+StatusOr<std::string> TcpStore::get(std::string_view key, milliseconds timeout) {
+  StatusOr<std::optional<std::string>> found = ask('g', key, "", timeout);
   if (!found)
     return found.status();
   if (*found)
     return std::move(**found);
-  return failure(
-             "nobody has set " + quote(key) + " in " +
-             std::to_string(std::chrono::duration_cast<std::chrono::seconds>(timeout_).count()) +
-             " s")
+  auto seconds = std::chrono::duration_cast<std::chrono::seconds>(timeout).count();
+  return failure("nobody has set " + quote(key) + " in " + std::to_string(seconds) + " s")
       .withHelp("see what the other processes say: one has ended, or is slow to start");
 }
 

@@ -16,6 +16,7 @@
 
 #include "minigptc/runtime/Status.h"
 
+#include <atomic>
 #include <chrono>
 #include <memory>
 #include <mutex>
@@ -52,16 +53,20 @@ class TcpStore {
 public:
   static constexpr size_t kLongestKey = 1024, kLongestValue = size_t(1) << 20;
 
-  /// unavailable names address and port.
+  /// A failure names address and port.
   static StatusOr<std::unique_ptr<TcpStore>> open(const TcpStoreOptions &options);
   ~TcpStore();
 
   Status set(std::string_view key, std::string_view value);
-  /// Waits for the key; deadlineExceeded names it.
-  StatusOr<std::string> get(std::string_view key);
+  /// Waits for the key, as long as the options say or `timeout`; a failure names it.
+  StatusOr<std::string> get(std::string_view key) { return get(key, timeout_); }
+  StatusOr<std::string> get(std::string_view key, std::chrono::milliseconds timeout);
   /// Does not wait.
   StatusOr<std::optional<std::string>> find(std::string_view key);
   int port() const { return port_; }
+  /// A name that no other part of this process has got. All processes get the same ones if they
+  /// ask in the same order.
+  std::string newName() { return std::to_string(names_++) + "/"; }
 
 private:
   class Server;
@@ -75,6 +80,7 @@ private:
   std::string place_;              ///< "node0:29500"
   int port_ = 0;
   std::chrono::milliseconds timeout_{};
+  std::atomic<int64_t> names_{0};
   std::mutex mutex_;
   Descriptor socket_;
 };

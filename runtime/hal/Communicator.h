@@ -60,12 +60,22 @@ public:
   virtual Status failure() = 0;
 };
 
+class TcpStore;
+
+/// Of a world of several processes, each with one device.
+struct ProcessPlace {
+  TcpStore *store = nullptr;   ///< outlives the world
+  int64_t rank = 0, count = 1; ///< this process, whose device has the same number
+};
+
 struct WorldOptions {
   /// All that will be run, so that communicators and memory are there beforehand.
   std::span<const CollectiveProblem> problems;
   /// FILE:LINE of a site's location; may be empty.
   std::function<std::string(uint32_t)> placeOf = {};
   int spinMicroseconds = 0; ///< of waits
+  /// Without a store all devices are in this process.
+  ProcessPlace process = {};
 };
 
 } // namespace minigptc::runtime

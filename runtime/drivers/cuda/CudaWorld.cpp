@@ -1,5 +1,6 @@
 #include "runtime/drivers/cuda/CudaWorld.h"
 
+#include "runtime/collectives/TcpStore.h"
 #include "runtime/drivers/cuda/CudaCollective.h"
 #include "runtime/drivers/cuda/CudaQueue.h"
 
@@ -15,6 +16,8 @@ using namespace std::chrono_literals;
 static constexpr auto kWatchPeriod = 100ms;
 /// How long a call into NCCL has to end by itself before its communicator is aborted.
 static constexpr auto kPatience = 2s;
+/// How long process 0 waits for the others' end.
+static constexpr auto kFarewell = 20s;
 
 //===----------------------------------------------------------------------===//
 // A device's end
@@ -131,7 +134,7 @@ Status CudaWorld::End::submit(CudaQueue &queue, const CollectiveProblem &problem
 Status CudaWorld::End::run(Queue &queue, const CollectiveProblem &problem,
                            std::span<void *const> inputs, std::span<void *const> outputs,
                            const CollectiveSite &site) {
-  MINIGPTC_RETURN_IF_ERROR(world_.meetings_.meet(device_, problem.group, &problem, site));
+  MINIGPTC_RETURN_IF_ERROR(world_.meet(device_, problem.group, &problem, site));
   MINIGPTC_RETURN_IF_ERROR(context_->enter());
   Inside inside(inside_);
   Status status = world_.aborted_
@@ -144,7 +147,7 @@ Status CudaWorld::End::run(Queue &queue, const CollectiveProblem &problem,
 
 Status CudaWorld::End::beforeReplay() {
   int64_t all = int64_t(world_.ends_.size());
-  MINIGPTC_RETURN_IF_ERROR(world_.meetings_.meet(device_, {{1}, {all}}, nullptr, {}));
+  MINIGPTC_RETURN_IF_ERROR(world_.meet(device_, {{1}, {all}}, nullptr, {}));
   unfinished_ = true; // Until the run's end.
   return {};
 }
@@ -183,27 +186,26 @@ Status CudaWorld::End::asyncError() const {
 //===----------------------------------------------------------------------===//
 
 CudaWorld::CudaWorld(std::vector<ContextRef> contexts, WorldOptions options)
-    : options_(std::move(options)),
-      meetings_(int64_t(contexts.size()), {options_.spinMicroseconds, options_.placeOf}) {
-  for (size_t device = 0; device < contexts.size(); ++device)
-    ends_.push_back(std::make_unique<End>(*this, int64_t(device), std::move(contexts[device])));
+    : options_(std::move(options)) {
+  if (store())
+    name_ = store()->newName();
+  else
+    meetings_ = std::make_unique<InProcessWorld>(
+        int64_t(contexts.size()), InProcessOptions{options_.spinMicroseconds, options_.placeOf});
+  for (size_t i = 0; i < contexts.size(); ++i)
+    ends_.push_back(
+        std::make_unique<End>(*this, options_.process.rank + int64_t(i), std::move(contexts[i])));
   for (const CollectiveProblem &problem : options_.problems)
     staging_ = std::max(staging_, stagingBytes(problem));
 }
 
 StatusOr<std::unique_ptr<CudaWorld>> CudaWorld::create(std::vector<ContextRef> contexts,
                                                        WorldOptions options) {
-  const CudaApi &api = contexts.front()->api();
-  MINIGPTC_RETURN_IF_ERROR(api.ncclStatus);
+  MINIGPTC_RETURN_IF_ERROR(contexts.front()->api().ncclStatus);
   std::unique_ptr<CudaWorld> world(new CudaWorld(std::move(contexts), std::move(options)));
-  std::vector<DeviceGroup> groups;
-  for (const CollectiveProblem &problem : world->options_.problems)
-    if (problem.group.size() > 1 && std::ranges::find(groups, problem.group) == groups.end())
-      groups.push_back(problem.group);
-  for (const DeviceGroup &group : groups)
-    MINIGPTC_RETURN_IF_ERROR(world->join(group));
-  if (groups.empty())
-    return world;
+  if (world->store())
+    MINIGPTC_RETURN_IF_ERROR(world->awaitProcesses());
+  MINIGPTC_RETURN_IF_ERROR(world->joinGroups());
   try {
     world->watcher_ = std::thread([world = world.get()] { world->watch(); });
   } catch (const std::system_error &) {
@@ -212,19 +214,74 @@ StatusOr<std::unique_ptr<CudaWorld>> CudaWorld::create(std::vector<ContextRef> c
   return world;
 }
 
+/// NCCL itself waits for ever for a process that does not come.
+Status CudaWorld::awaitProcesses() {
+  MINIGPTC_RETURN_IF_ERROR(
+      store()->set(name_ + "is here " + std::to_string(options_.process.rank), ""));
+  for (int64_t rank = 1; isFirst() && rank < options_.process.count; ++rank)
+    MINIGPTC_RETURN_IF_ERROR(store()->get(name_ + "is here " + std::to_string(rank)).status());
+  return isFirst() ? store()->set(name_ + "all are here", "")
+                   : store()->get(name_ + "all are here").status();
+}
+
+/// Process 0 serves the store for a while, until nobody looks into it any more.
+void CudaWorld::leaveProcesses() {
+  Status told = store()->set(name_ + "has left " + std::to_string(options_.process.rank), "");
+  for (int64_t rank = 1; told && isFirst() && rank < options_.process.count; ++rank)
+    told = store()->get(name_ + "has left " + std::to_string(rank), kFarewell).status();
+}
+
+Status CudaWorld::joinGroups() {
+  std::vector<DeviceGroup> groups;
+  for (const CollectiveProblem &problem : options_.problems)
+    if (problem.group.size() > 1 && std::ranges::find(groups, problem.group) == groups.end())
+      groups.push_back(problem.group);
+  for (size_t number = 0; number < groups.size(); ++number)
+    MINIGPTC_RETURN_IF_ERROR(join(groups[number], int64_t(number)));
+  return {};
+}
+
+/// What all members of the device's group know, from the first one.
+StatusOr<NcclUniqueId> CudaWorld::idOf(const DeviceGroup &group, int64_t number, int64_t device) {
+  const NcclApi &nccl = ends_.front()->nccl();
+  int64_t first = group.memberOf(device, 0);
+  std::string key = name_ + "id " + std::to_string(number) + " " + std::to_string(first);
+  NcclUniqueId id{};
+  if (!store() || first == device)
+    MINIGPTC_RETURN_IF_ERROR(checkNccl(nccl, nccl.getUniqueId(&id), "ncclGetUniqueId", nullptr));
+  if (!store())
+    return id;
+  if (first == device) {
+    MINIGPTC_RETURN_IF_ERROR(store()->set(key, std::string_view(id.bytes, sizeof(id.bytes))));
+    return id;
+  }
+  StatusOr<std::string> told = store()->get(key);
+  if (!told)
+    return told.status();
+  if (told->size() != sizeof(id.bytes))
+    return Status(StatusCode::internal, "an id of NCCL of another length");
+  std::ranges::copy(*told, id.bytes);
+  return id;
+}
+
 /// All groups of such strides and sizes at once: each device is in one of them.
-Status CudaWorld::join(const DeviceGroup &group) {
+Status CudaWorld::join(const DeviceGroup &group, int64_t number) {
   const NcclApi &nccl = ends_.front()->nccl();
   std::map<int64_t, NcclUniqueId> ids; // By the first member.
+  for (auto &end : ends_) {
+    auto [place, isNew] = ids.try_emplace(group.memberOf(end->device(), 0));
+    if (!isNew)
+      continue;
+    StatusOr<NcclUniqueId> id = idOf(group, number, end->device());
+    if (!id)
+      return id.status();
+    place->second = *id;
+  }
   MINIGPTC_RETURN_IF_ERROR(checkNccl(nccl, nccl.groupStart(), "ncclGroupStart", nullptr));
   Status status;
-  for (auto &end : ends_) {
-    auto [id, isNew] = ids.try_emplace(group.memberOf(end->device(), 0));
-    if (status && isNew)
-      status = checkNccl(nccl, nccl.getUniqueId(&id->second), "ncclGetUniqueId", nullptr);
+  for (auto &end : ends_)
     if (status)
-      status = end->join(group, id->second);
-  }
+      status = end->join(group, ids[group.memberOf(end->device(), 0)]);
   Status ended = checkNccl(nccl, nccl.groupEnd(), "ncclGroupEnd", nullptr);
   return status ? ended : status;
 }
@@ -235,44 +292,90 @@ CudaWorld::~CudaWorld() {
     stop_ = true;
   }
   changed_.notify_all();
-  if (watcher_.joinable())
-    watcher_.join();
+  if (!watcher_.joinable())
+    return;
+  watcher_.join();
+  if (store() && !aborted_)
+    leaveProcesses();
 }
 
-Communicator &CudaWorld::end(int64_t device) { return *ends_[size_t(device)]; }
+Communicator &CudaWorld::end(int64_t device) {
+  return *ends_[size_t(device - options_.process.rank)];
+}
+
+Status CudaWorld::meet(int64_t device, const DeviceGroup &group, const CollectiveProblem *problem,
+                       const CollectiveSite &site) {
+  return meetings_ ? meetings_->meet(device, group, problem, site) : failure();
+}
 
 void CudaWorld::begin() {
-  meetings_.begin();
-  std::lock_guard lock(mutex_);
-  for (auto &end : ends_)
-    end->begin();
+  if (meetings_)
+    meetings_->begin();
+  {
+    std::lock_guard lock(mutex_);
+    failure_ = {};
+    for (auto &end : ends_)
+      end->begin();
+    running_ = int64_t(ends_.size());
+    changed_.notify_all();
+  }
   if (aborted_)
-    meetings_.fail(broken_);
-  running_ = int64_t(ends_.size());
-  changed_.notify_all();
+    fail(broken_);
 }
 
 void CudaWorld::finish(int64_t device, const Status &status) {
-  meetings_.finish(device, status);
-  if (!status && status.code() != StatusCode::cancelled && !aborted_ &&
-      ends_[size_t(device)]->leavesOthersWaiting())
-    abort(status);
+  if (meetings_)
+    meetings_->finish(device, status);
+  else if (!status)
+    fail(status);
+  Status why = status;
+  if (status) { // Collectives that were aborted end as others do.
+    std::lock_guard lock(mutex_);
+    why = aborted_ ? Status() : findAsyncError(/*alwaysAsksStore=*/false);
+  } else if (!store() && (status.code() == StatusCode::cancelled || aborted_ ||
+                          !ends_[size_t(device)]->leavesOthersWaiting())) {
+    why = {}; // Those who wait do so on the host. Of other processes nobody knows.
+  }
+  if (!why)
+    abort(why);
   std::lock_guard lock(mutex_);
   --running_;
 }
 
-Status CudaWorld::failure() { return meetings_.failure(); }
+void CudaWorld::fail(const Status &why) {
+  if (meetings_)
+    return meetings_->fail(why);
+  std::lock_guard lock(mutex_);
+  if (failure_)
+    failure_ = why;
+}
+
+Status CudaWorld::failure() {
+  if (meetings_)
+    return meetings_->failure();
+  std::lock_guard lock(mutex_);
+  return failure_;
+}
 
 void CudaWorld::abort(const Status &why) {
-  meetings_.fail(why);
+  fail(why);
   std::lock_guard lock(mutex_);
   if (aborted_)
     return;
   broken_ = Status(why.code(), "collectives ended with a failure before: " + why.message())
                 .withHelp("load the program again");
   aborted_ = true;
+  if (store()) // If it cannot be told, others find out by the store's end.
+    tellProcesses(why);
   for (auto &end : ends_)
     end->abort();
+}
+
+/// The first failure counts; what follows from it is none.
+void CudaWorld::tellProcesses(const Status &why) {
+  StatusOr<std::optional<std::string>> told = store()->find(name_ + "failed");
+  if (told && !*told)
+    (void)store()->set(name_ + "failed", why.message()).ok();
 }
 
 void CudaWorld::watch() {
@@ -285,7 +388,7 @@ void CudaWorld::watch() {
     changed_.wait_for(lock, kWatchPeriod, [&] { return stop_; });
     if (stop_ || running_ == 0 || aborted_)
       continue;
-    Status error = findAsyncError();
+    Status error = findAsyncError(/*alwaysAsksStore=*/true);
     if (error)
       continue;
     lock.unlock();
@@ -295,10 +398,18 @@ void CudaWorld::watch() {
 }
 
 /// With the mutex: nobody aborts meanwhile.
-Status CudaWorld::findAsyncError() {
+Status CudaWorld::findAsyncError(bool alwaysAsksStore) {
+  Status error;
   for (auto &end : ends_)
-    MINIGPTC_RETURN_IF_ERROR(end->asyncError());
-  return {};
+    if (error)
+      error = end->asyncError();
+  if (!store() || (error && !alwaysAsksStore))
+    return error;
+  StatusOr<std::optional<std::string>> failed = store()->find(name_ + "failed");
+  if (!failed)
+    return error ? failed.status() : error;
+  // It knows better why.
+  return *failed ? Status(StatusCode::internal, "another process has failed: " + **failed) : error;
 }
 
 } // namespace minigptc::runtime::cuda

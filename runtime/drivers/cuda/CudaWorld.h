@@ -17,6 +17,10 @@
 // reports an error meanwhile, which a thread looks for, all communicators are aborted, which
 // ends every collective. The world is not good for another run then.
 //
+// With a store (`WorldOptions::process`) each process has one device, and a world of one end:
+// the store carries the ids of communicators and the news that a process has failed. Nobody
+// meets on the host then.
+//
 // To be destroyed after recordings of its collectives.
 //
 //===----------------------------------------------------------------------===//
@@ -45,19 +49,33 @@ public:
 private:
   class End;
   CudaWorld(std::vector<ContextRef> contexts, WorldOptions options);
-  Status join(const DeviceGroup &group);
+  TcpStore *store() const { return options_.process.store; }
+  bool isFirst() const { return options_.process.rank == 0; }
+  /// Waits until all processes are here.
+  Status awaitProcesses();
+  void leaveProcesses();
+  void tellProcesses(const Status &why);
+  Status joinGroups();
+  Status join(const DeviceGroup &group, int64_t number);
+  StatusOr<NcclUniqueId> idOf(const DeviceGroup &group, int64_t number, int64_t device);
+  Status meet(int64_t device, const DeviceGroup &group, const CollectiveProblem *problem,
+              const CollectiveSite &site);
+  void fail(const Status &why);
   /// Ends everything that runs, for good.
   void abort(const Status &why);
   void watch();
-  Status findAsyncError();
+  /// What NCCL, or the store, has to tell.
+  Status findAsyncError(bool alwaysAsksStore);
 
   WorldOptions options_;
-  uint64_t staging_ = 0; ///< bytes that the largest known collective needs
-  InProcessWorld meetings_;
+  std::string name_;                         ///< before keys in the store
+  uint64_t staging_ = 0;                     ///< bytes that the largest known collective needs
+  std::unique_ptr<InProcessWorld> meetings_; ///< null: one process for each device
   std::vector<std::unique_ptr<End>> ends_;
   std::atomic<bool> aborted_{false};
   std::mutex mutex_; ///< of communicators' end, and of what follows
   Status broken_;    ///< why they were aborted
+  Status failure_;   ///< of the run; without `meetings_`
   int64_t running_ = 0;
   bool stop_ = false;
   std::condition_variable changed_;

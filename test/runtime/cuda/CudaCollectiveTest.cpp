@@ -1,6 +1,7 @@
 // NCCL's communicators behind the interface of collectives, on emulated devices: what the
 // collectives between threads give, at once and replayed, with no findings; and an end with a
 // reason whatever goes wrong.
+#include "runtime/collectives/TcpStore.h"
 #include "runtime/drivers/cuda/CudaDriver.h"
 #include "runtime/drivers/cuda/test/TestDevice.h"
 #include "test/runtime/support/CollectiveCases.h"
@@ -312,4 +313,100 @@ TEST_CASE("cuda collectives: several GPUs need NCCL, and GPUs") {
   Status many = driver->provide(4);
   CHECK(many.message() == "the program's mesh has 4 devices; this machine has 2 GPUs");
   CHECK(many.help() == "choose a mesh of that many devices, or --target cpu");
+}
+
+namespace {
+
+/// What a process of several has: one GPU, and the store. Here processes are threads, as emulated
+/// devices belong to one process.
+struct Process {
+  Process(std::shared_ptr<const CudaApi> api, TcpStore &store, int rank, int count,
+          const CollectiveProblem &p)
+      : rank(rank), p(p), driver(createCudaDriver(std::move(api), "cuda:test")) {
+    device = *driver->open(rank, {});
+    queue = *device->createQueue();
+    Device *members[] = {device.get()};
+    StatusOr<std::unique_ptr<World>> made =
+        driver->connect(members, {.problems = {&p, 1}, .process = {&store, rank, count}});
+    joined = made.status();
+    if (made)
+      world = std::move(*made);
+  }
+  Status sum(const std::function<Status()> &before = {}) {
+    world->begin();
+    Status status = before ? before() : Status();
+    Call call(*device, p, p.group.rankOf(rank));
+    if (status)
+      status = call.upload(0);
+    if (status)
+      status = world->end(rank).run(*queue, p, call.inputs, call.outputs, {});
+    if (status)
+      status = queue->synchronize();
+    world->finish(rank, status);
+    Status failed = world->failure();
+    return failed ? call.check(0) : failed;
+  }
+
+  int rank;
+  const CollectiveProblem &p;
+  std::unique_ptr<const Driver> driver;
+  std::unique_ptr<Device> device;
+  std::unique_ptr<Queue> queue;
+  std::unique_ptr<World> world;
+  Status joined;
+};
+
+/// Runs `body` in so many processes that share a store; what each says.
+std::vector<Status> inProcesses(int count, std::shared_ptr<const CudaApi> api,
+                                const CollectiveProblem &p,
+                                const std::function<Status(Process &)> &body) {
+  auto first = require(TcpStore::open({.address = "localhost", .port = 0, .serves = true}));
+  int port = first->port();
+  std::vector<Status> said;
+  said.resize(size_t(count));
+  std::vector<std::thread> threads;
+  for (int rank = 0; rank < count; ++rank)
+    threads.emplace_back([&, rank] {
+      std::unique_ptr<TcpStore> own;
+      if (rank > 0)
+        own = *TcpStore::open(
+            {.address = "localhost", .port = port, .timeout = std::chrono::milliseconds(10000)});
+      Process process(api, rank > 0 ? *own : *first, rank, count, p);
+      said[size_t(rank)] = process.joined ? body(process) : process.joined;
+    });
+  for (std::thread &thread : threads)
+    thread.join();
+  return said;
+}
+
+} // namespace
+
+TEST_CASE("cuda processes: ids come by the store, and sums are right") {
+  CollectiveProblem p = sumOf(100, 4);
+  p.group = {{2}, {2}}; // Two groups: {0, 2} and {1, 3}.
+  auto machine = require(TestDevices::create({.devices = 4}));
+  auto said = inProcesses(4, machine->api(), p, [](Process &process) {
+    for (int round = 0; round < 3; ++round)
+      MINIGPTC_RETURN_IF_ERROR(process.sum());
+    return Status();
+  });
+  for (const Status &status : said)
+    CHECK(status.toString() == Status().toString());
+  CHECK(machine->finish().empty());
+}
+
+TEST_CASE("cuda processes: one that fails ends the others") {
+  CollectiveProblem p = sumOf(100, 3);
+  auto machine = require(TestDevices::create({.devices = 3}));
+  auto said = inProcesses(3, machine->api(), p, [](Process &process) {
+    MINIGPTC_RETURN_IF_ERROR(process.sum());
+    Status own = process.sum([&] {
+      return process.rank == 1 ? Status(StatusCode::resourceExhausted, "no memory") : Status();
+    });
+    CHECK_FALSE(process.sum().ok()); // For good.
+    return own;
+  });
+  CHECK(said[1].message() == "no memory");
+  CHECK(said[0].message() == "another process has failed: no memory");
+  CHECK(said[2].message() == "another process has failed: no memory");
 }
