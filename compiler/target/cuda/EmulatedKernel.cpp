@@ -102,7 +102,8 @@ static FunctionType *typeOf(CallSlot slot, LLVMContext &context) {
   case CallSlot::access: return of(none, {address, address, size, i32});
   case CallSlot::localAccess: return of(none, {address, address, size, address, size, i32});
   case CallSlot::barrier:
-  case CallSlot::trap: return of(none, {address, i32});
+  case CallSlot::trap:
+  case CallSlot::endless: return of(none, {address, i32});
   case CallSlot::warp: return of(none, {address, i32, i32, address, address, i32});
   case CallSlot::activeMask: return of(i32, {address});
   case CallSlot::copyAsync: return of(none, {address, address, address, i32, i32, i32});

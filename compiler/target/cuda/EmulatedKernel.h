@@ -36,6 +36,7 @@ enum class CallSlot : unsigned {
   commitCopies,
   waitForCopies,
   trap,
+  endless,
   unary,
   binary,
   ternary,

@@ -6,6 +6,7 @@
 #include "compiler/target/cuda/EmulatedBrainFloats.h"
 #include "compiler/target/cuda/EmulatedIntrinsics.h"
 #include "compiler/target/cuda/EmulatedKernel.h"
+#include "compiler/target/cuda/EmulatedLoops.h"
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/ReplaceConstant.h"
@@ -84,6 +85,7 @@ static bool rewriteKernel(Function &old, StringPool &strings, std::string &error
   if (!widenBrainFloats(kernel.function(), error) || !checkAccesses(kernel, error))
     return false;
   dropPromises(kernel);
+  countTurns(kernel);
   if (!lowerIntrinsics(kernel, error))
     return false;
   kernel.placeShared();

@@ -7,6 +7,8 @@
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/Instructions.h"
+#include "llvm/IR/Intrinsics.h"
+#include "llvm/Transforms/Utils/BasicBlockUtils.h"
 
 #include <functional>
 
@@ -19,6 +21,8 @@ struct Candidate {
   MutationKind kind;
   Instruction *instruction;
   std::function<void()> apply;
+  /// Before `instruction`, or behind it: whether the edit would change what it decides.
+  std::function<Value *(IRBuilder<> &)> changes = nullptr;
 };
 } // namespace
 
@@ -47,14 +51,29 @@ static void addGuards(BranchInst &branch, const LoopInfo &loops,
       candidates.push_back({MutationKind::openGuard, &branch, [&branch, way] {
                               branch.setCondition(
                                   ConstantInt::getBool(branch.getContext(), way == 0));
+                            },
+                            [&branch, way](IRBuilder<> &builder) {
+                              Value *condition = branch.getCondition();
+                              return way == 0 ? builder.CreateNot(condition) : condition;
                             }});
   }
 }
 
+static Value *shiftedBound(IRBuilder<> &builder, ICmpInst &comparison, int64_t by) {
+  Value *bound = comparison.getOperand(1);
+  return builder.CreateAdd(bound, ConstantInt::getSigned(bound->getType(), by));
+}
+
 static void shiftBound(ICmpInst &comparison, int64_t by) {
   IRBuilder<> builder(&comparison);
-  Value *bound = comparison.getOperand(1);
-  comparison.setOperand(1, builder.CreateAdd(bound, ConstantInt::getSigned(bound->getType(), by)));
+  comparison.setOperand(1, shiftedBound(builder, comparison, by));
+}
+
+static Value *shiftChanges(IRBuilder<> &builder, ICmpInst &comparison, int64_t by) {
+  Value *shifted =
+      builder.CreateICmp(comparison.getPredicate(), comparison.getOperand(0),
+                         shiftedBound(builder, comparison, by));
+  return builder.CreateXor(&comparison, shifted);
 }
 
 /// In one direction it lets one more through, in the other one less.
@@ -63,7 +82,10 @@ static void addBounds(ICmpInst &comparison, SmallVectorImpl<Candidate> &candidat
     return;
   for (int64_t by : {1, -1})
     candidates.push_back({by > 0 ? MutationKind::raiseBound : MutationKind::lowerBound, &comparison,
-                          [&comparison, by] { shiftBound(comparison, by); }});
+                          [&comparison, by] { shiftBound(comparison, by); },
+                          [&comparison, by](IRBuilder<> &builder) {
+                            return shiftChanges(builder, comparison, by);
+                          }});
 }
 
 static void addCalls(CallInst &call, SmallVectorImpl<Candidate> &candidates) {
@@ -141,4 +163,19 @@ void minigptc::cuda::emulation::applyMutation(Module &module, size_t number) {
   SmallVector<Candidate> candidates = findCandidates(module);
   if (number < candidates.size())
     candidates[number].apply();
+}
+
+bool minigptc::cuda::emulation::watchMutation(Module &module, size_t number) {
+  SmallVector<Candidate> candidates = findCandidates(module);
+  if (number >= candidates.size() || !candidates[number].changes)
+    return false;
+  Candidate &candidate = candidates[number];
+  Instruction *where = candidate.instruction;
+  if (!where->isTerminator())
+    where = &*std::next(where->getIterator());
+  IRBuilder<> builder(where);
+  Value *changes = candidate.changes(builder);
+  Instruction *inside = SplitBlockAndInsertIfThen(changes, where, /*Unreachable=*/false);
+  IRBuilder<>(inside).CreateIntrinsic(Intrinsic::trap, {});
+  return true;
 }

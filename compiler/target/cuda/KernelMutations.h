@@ -44,6 +44,10 @@ std::vector<KernelMutation> findMutations(llvm::Module &module);
 /// Makes the one with this number.
 void applyMutation(llvm::Module &module, size_t number);
 
+/// Instead of making it: a trap for threads whose way it would change. Where none meets the trap,
+/// the edit changes nothing in that launch. False for edits other than of guards and bounds.
+bool watchMutation(llvm::Module &module, size_t number);
+
 } // namespace minigptc::cuda::emulation
 
 #endif // MINIGPTC_COMPILER_TARGET_CUDA_KERNELMUTATIONS_H

@@ -41,11 +41,13 @@ PtxCompiler::PtxCompiler()
 
 PtxCompiler::~PtxCompiler() = default;
 
-llvm::FailureOr<PtxCompiler::Code> PtxCompiler::compile(const std::string &text, Options options) {
+std::unique_ptr<llvm::Module> PtxCompiler::generate(const std::string &text,
+                                                    const Options &options,
+                                                    llvm::LLVMContext &llvmContext) {
   message.clear();
   if (!machine) {
     message = "this LLVM has no code generator for NVPTX";
-    return failure();
+    return nullptr;
   }
   ScopedDiagnosticHandler handler(&context, [&](Diagnostic &diagnostic) {
     message += (message.empty() ? "" : "; ") + diagnostic.str();
@@ -53,18 +55,25 @@ llvm::FailureOr<PtxCompiler::Code> PtxCompiler::compile(const std::string &text,
   });
   OwningOpRef<ModuleOp> source = parseSourceString<ModuleOp>(text, &context);
   if (!source)
-    return failure();
+    return nullptr;
   auto kernel = *source->getOps<func::FuncOp>().begin();
   OwningOpRef<ModuleOp> code = emitKernel(kernel, options.grouped);
   if (failed(lowerToNvvm(*code, {hasWidePositions(kernel), options.lines})))
-    return failure();
-  llvm::LLVMContext llvmContext;
+    return nullptr;
   std::unique_ptr<llvm::Module> module = translateModuleToLLVMIR(*code, llvmContext, "kernel");
   if (!module)
-    return failure();
+    return nullptr;
   module->setTargetTriple(machine->getTargetTriple());
   module->setDataLayout(machine->createDataLayout());
   optimise(*module);
+  return module;
+}
+
+llvm::FailureOr<PtxCompiler::Code> PtxCompiler::compile(const std::string &text, Options options) {
+  llvm::LLVMContext llvmContext;
+  std::unique_ptr<llvm::Module> module = generate(text, options, llvmContext);
+  if (!module)
+    return failure();
   Code result;
   if (options.emulate) {
     auto object = emulation::compileObject(llvm::CloneModule(*module), message);

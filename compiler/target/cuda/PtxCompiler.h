@@ -18,6 +18,7 @@
 #include <string>
 
 namespace llvm {
+class LLVMContext;
 class Module;
 class TargetMachine;
 } // namespace llvm
@@ -43,6 +44,10 @@ public:
   /// have, else a bug of the code generator (bad kernels are refused before, by `verifyKernel`).
   llvm::FailureOr<Code> compile(const std::string &text, Options options);
   const std::string &error() const { return message; }
+
+  /// The LLVM module that `compile` prints as PTX, for tests that change it; null as there.
+  std::unique_ptr<llvm::Module> generate(const std::string &text, const Options &options,
+                                         llvm::LLVMContext &context);
 
 private:
   llvm::FailureOr<std::string> writePtx(llvm::Module &module);

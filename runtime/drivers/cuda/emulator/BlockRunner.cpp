@@ -24,7 +24,8 @@ BlockRunner::BlockRunner(LaunchState &state, AccessChecker &checker, SharedMemor
         .blockSize = {size.x, size.y, size.z},
         .gridSize = {grid.x, grid.y, grid.z},
         .lane = i % warpSize,
-        .warp = i / warpSize};
+        .warp = i / warpSize,
+        .turnsLeft = 0};
     thread.runner = this;
     thread.index = i;
   }
@@ -40,6 +41,7 @@ void BlockRunner::reset(uint32_t block) {
     std::copy(place.begin(), place.end(), thread.block);
     thread.fresh = true;
     thread.copies.clear();
+    thread.turnsLeft = state.options.maxTurns;
   }
   alive = uint32_t(threads.size());
   waiting = 0;
@@ -198,6 +200,11 @@ bool BlockRunner::waitForCopies(GpuThread &thread, uint32_t pending, bool all, u
 
 void BlockRunner::reportTrap(GpuThread &thread, uint32_t site) {
   state.report(FindingKind::trap, thread, site, "");
+}
+
+void BlockRunner::reportEndless(GpuThread &thread, uint32_t site) {
+  state.report(FindingKind::endlessLoop, thread, site,
+               "more than " + std::to_string(state.options.maxTurns) + " turns of the thread's loops");
 }
 
 } // namespace minigptc::runtime::emulator

@@ -57,6 +57,7 @@ public:
     return lanes >= warpSize ? ~0u : (1u << lanes) - 1;
   }
   void reportTrap(GpuThread &thread, uint32_t site);
+  void reportEndless(GpuThread &thread, uint32_t site);
 
   // Called on fibers.
   /// Lets others run until the thread can go on.

@@ -59,6 +59,8 @@ struct LaunchOptions {
   bool trackAccesses = true;
   bool recordTouched = false; ///< fills Report::touched; needs `trackAccesses`
   uint32_t maxFindings = 16;
+  /// Of all loops of a thread together: one that goes on is a loop without end.
+  uint64_t maxTurns = uint64_t(1) << 26;
   uint32_t maxSharedBytes = 227 * 1024; ///< static and dynamic, of a block
 };
 

@@ -24,7 +24,7 @@
 
 namespace minigptc::runtime::emulator {
 
-inline constexpr uint32_t abiVersion = 1;
+inline constexpr uint32_t abiVersion = 2;
 inline constexpr const char *kernelSymbolPrefix = "minigptc_emulated.";
 inline constexpr uint32_t warpSize = 32;
 
@@ -110,6 +110,8 @@ struct Calls {
   /// Waits for all but the last `pending` groups; `all`: also for what is not in a group.
   void (*waitForCopies)(ThreadState *, uint32_t pending, uint32_t all, uint32_t site);
   void (*trap)(ThreadState *, uint32_t site);
+  /// A loop of a thread that has no turns left.
+  void (*endless)(ThreadState *, uint32_t site);
   float (*unary)(uint32_t op, float);
   float (*binary)(uint32_t op, float, float);
   float (*ternary)(uint32_t op, float, float, float);
@@ -121,6 +123,7 @@ struct ThreadState {
   char *shared; ///< the block's shared memory; variables lie at their offsets
   uint32_t thread[3], block[3], blockSize[3], gridSize[3];
   uint32_t lane, warp;
+  uint64_t turnsLeft; ///< of all its loops; its code counts down
 };
 
 /// A variable in shared memory.
@@ -150,7 +153,7 @@ struct KernelRecord {
 
 // The compiler writes these structures field by field.
 static_assert(sizeof(void *) != 8 || (sizeof(Site) == 32 && sizeof(KernelRecord) == 72 &&
-                                      sizeof(ThreadState) == 72 && sizeof(SharedVariable) == 24));
+                                      sizeof(ThreadState) == 80 && sizeof(SharedVariable) == 24));
 
 } // namespace minigptc::runtime::emulator
 

@@ -75,6 +75,12 @@ MINIGPTC_ON_FIBER void trap(ThreadState *state, uint32_t site) {
   thread.runner->abandon(thread);
 }
 
+MINIGPTC_ON_FIBER void endless(ThreadState *state, uint32_t site) {
+  GpuThread &thread = threadOf(state);
+  thread.runner->reportEndless(thread, site);
+  thread.runner->abandon(thread);
+}
+
 } // namespace
 
 const Calls &emulatorCalls() {
@@ -87,6 +93,7 @@ const Calls &emulatorCalls() {
                               .commitCopies = commitCopies,
                               .waitForCopies = waitForCopies,
                               .trap = trap,
+                              .endless = endless,
                               .unary = unaryOperation,
                               .binary = binaryOperation,
                               .ternary = ternaryOperation};

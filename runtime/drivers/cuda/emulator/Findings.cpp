@@ -22,6 +22,7 @@ const char *describe(FindingKind kind) {
   case FindingKind::badMask: return "wrong mask of lanes";
   case FindingKind::deadlock: return "deadlock";
   case FindingKind::trap: return "trap";
+  case FindingKind::endlessLoop: return "loop without end";
   case FindingKind::unsupported: return "unsupported by the emulator";
   }
   return "finding";

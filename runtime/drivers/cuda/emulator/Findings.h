@@ -33,6 +33,7 @@ enum class FindingKind {
   badMask,             ///< * a lane that is not in its own mask, or one in it that has ended
   deadlock,            ///< * nobody can go on
   trap,                ///< * the kernel gave up
+  endlessLoop,         ///< * a thread has more turns of loops than a launch allows
   unsupported,         ///< * allowed on a GPU, but the checks do not understand it
 };
 

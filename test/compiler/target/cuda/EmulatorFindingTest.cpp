@@ -323,6 +323,44 @@ TEST_CASE("deadlock: some lanes at a barrier, others at a shuffle for them") {
 
 TEST_CASE("trap") { only(Run(kernel("  call void @llvm.trap()")).report, FindingKind::trap); }
 
+/// Adds 1 to its element until that is %limit, in a loop without any other end.
+static std::string loopTo(const std::string &limit, const std::string &inLoop = "") {
+  return kernel("  br label %loop\nloop:\n  %old = load float, ptr %at\n"
+                "  %new = fadd float %old, 1.0\n  store float %new, ptr %at\n" +
+                inLoop + "  %done = fcmp oeq float %new, " + limit +
+                "\n  br i1 %done, label %end, label %loop\nend:");
+}
+
+TEST_CASE("a loop without end is found, and the device goes on") {
+  // The contents are whole numbers, so that 0.5 is never met.
+  Run run(loopTo("0.5"), {}, {.maxTurns = 1000});
+  std::string text = only(run.report, FindingKind::endlessLoop);
+  CHECK(contains(text, "loop"));
+  CHECK(contains(text, "more than 1000 turns"));
+  CHECK(run.report.total == 1);
+  // A thousand turns is what may be: 999 jumps back.
+  for (float limit : {1001.f, 1002.f}) {
+    Run other(loopTo(std::to_string(limit)), {}, {.maxTurns = 1000});
+    CHECK(other.report.clean() == (limit == 1001.f));
+  }
+}
+
+TEST_CASE("a loop of barriers, or without an access, ends too") {
+  only(Run(loopTo("0.5", kBarrier), {}, {.maxTurns = 1000}).report, FindingKind::endlessLoop);
+  only(Run(kernel("  br label %loop\nloop:\n  br label %loop")).report, FindingKind::endlessLoop);
+}
+
+TEST_CASE("turns of nested loops are counted together") {
+  std::string nested = kernel(
+      "  br label %outer\nouter:\n  %i = phi i32 [0, %entry], [%i1, %next]\n  br label %inner\n"
+      "inner:\n  %j = phi i32 [0, %outer], [%j1, %inner]\n  %j1 = add i32 %j, 1\n"
+      "  %more = icmp slt i32 %j1, 100\n  br i1 %more, label %inner, label %next\nnext:\n"
+      "  %i1 = add i32 %i, 1\n  %again = icmp slt i32 %i1, 100\n"
+      "  br i1 %again, label %outer, label %end\nend:");
+  CHECK(Run(nested, {}, {.maxTurns = 10000}).report.clean()); // 100 · 99 + 99 jumps back
+  only(Run(nested, {}, {.maxTurns = 9999}).report, FindingKind::endlessLoop);
+}
+
 TEST_CASE("what the race detector does not understand is refused") {
   std::string body = "  %c = icmp ult i32 %t, 16\n  br i1 %c, label %a, label %end\na:\n"
                      "  call void @llvm.nvvm.bar.warp.sync(i32 65535)\n  br label %end\nend:\n";

@@ -24,7 +24,7 @@ static std::map<MutationKind, Count> judge(const std::string &kernel, const RunK
     ++count.all;
     count.reported += judged.verdict == Verdict::reported;
     count.differs += judged.verdict == Verdict::differs;
-    count.harmless += judged.verdict == Verdict::harmless;
+    count.harmless += judged.verdict == Verdict::harmless || judged.verdict == Verdict::idle;
     // Without a barrier that matters, results may be right by luck: not so the report.
     if (judged.mutation.kind == MutationKind::removeBarrier ||
         judged.mutation.kind == MutationKind::removeWarpBarrier)

@@ -22,6 +22,15 @@ static Verdict judge(std::unique_ptr<llvm::Module> module, const RunKernel &run,
   return differs ? Verdict::differs : Verdict::harmless;
 }
 
+/// Whether the edit of a guard or a bound changes what no thread decides.
+static bool isIdle(const llvm::Module &module, size_t number, const RunKernel &run) {
+  std::unique_ptr<llvm::Module> watched = llvm::CloneModule(module);
+  if (!watchMutation(*watched, number))
+    return false;
+  EmulatedKernels kernels(std::move(watched));
+  return run(kernels, 0).report.clean();
+}
+
 /// Only this kernel, so that a mutation costs no more than it must.
 static void dropOthers(llvm::Module &module, const std::string &kernel) {
   for (llvm::Function &function : llvm::make_early_inc_range(module))
@@ -34,9 +43,15 @@ std::vector<Judgement> test::judgeMutations(const std::string &text, const std::
   llvm::LLVMContext context;
   std::unique_ptr<llvm::Module> module = parseKernels(context, text);
   dropOthers(*module, kernel);
+  return judgeMutations(*module, run, seeds);
+}
+
+std::vector<Judgement>
+test::judgeMutations(const llvm::Module &module, const RunKernel &run, uint64_t seeds,
+                     llvm::function_ref<bool(const KernelMutation &)> wanted) {
   std::vector<unsigned char> expected;
   {
-    EmulatedKernels kernels(llvm::CloneModule(*module));
+    EmulatedKernels kernels(llvm::CloneModule(module));
     for (uint64_t seed = 0; seed < seeds; ++seed) {
       Outcome outcome = run(kernels, seed);
       INFO((outcome.report.clean() ? "" : outcome.report.findings.front().toString()));
@@ -46,11 +61,16 @@ std::vector<Judgement> test::judgeMutations(const std::string &text, const std::
     }
   }
   std::vector<Judgement> judgements;
-  std::vector<KernelMutation> mutations = findMutations(*module);
+  std::vector<KernelMutation> mutations = findMutations(*llvm::CloneModule(module));
   for (size_t i = 0; i < mutations.size(); ++i) {
-    std::unique_ptr<llvm::Module> wrong = llvm::CloneModule(*module);
+    if (wanted && !wanted(mutations[i]))
+      continue;
+    std::unique_ptr<llvm::Module> wrong = llvm::CloneModule(module);
     applyMutation(*wrong, i);
-    judgements.push_back({mutations[i], judge(std::move(wrong), run, seeds, expected)});
+    Verdict verdict = judge(std::move(wrong), run, seeds, expected);
+    if (verdict == Verdict::harmless && isIdle(module, i, run))
+      verdict = Verdict::idle;
+    judgements.push_back({mutations[i], verdict});
   }
   return judgements;
 }

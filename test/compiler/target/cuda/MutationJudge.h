@@ -26,7 +26,8 @@ enum class Verdict {
   reported,  ///< the emulator objects, under every order
   sometimes, ///< the emulator objects under some orders only
   differs,   ///< only the results are others
-  harmless,  ///< the same bits under every order
+  harmless,  ///< the same bytes under every order
+  idle,      ///< harmless, for no thread would go another way (watchMutation)
 };
 
 struct Judgement {
@@ -40,6 +41,11 @@ using RunKernel = std::function<Outcome(EmulatedKernels &, uint64_t seed)>;
 /// give the same bits under every seed.
 std::vector<Judgement> judgeMutations(const std::string &text, const std::string &kernel,
                                       const RunKernel &run, uint64_t seeds);
+
+/// Those of all functions of the module, or of as many as `wanted` says yes to.
+std::vector<Judgement>
+judgeMutations(const llvm::Module &module, const RunKernel &run, uint64_t seeds,
+               llvm::function_ref<bool(const cuda::emulation::KernelMutation &)> wanted = {});
 
 /// The bytes of a buffer.
 template <typename T> std::vector<unsigned char> bytesOf(const std::vector<T> &values) {
