@@ -3,7 +3,7 @@
 // Gives every loop of a kernel that is made for the emulator a count of its turns, so that one
 // without an end is a finding, and no test hangs:
 //
-//   countTurns(kernel);   // before every jump back: if (--thread->turnsLeft == 0) endless(site)
+//   countTurns(kernel);   // at the end of every turn: if (--thread->turnsLeft == 0) endless(site)
 //
 // Every cycle of the control flow is counted, nested as it may be. How many turns a thread has
 // says the launch (`LaunchOptions::maxTurns`).

@@ -41,7 +41,7 @@ void BlockRunner::reset(uint32_t block) {
     std::copy(place.begin(), place.end(), thread.block);
     thread.fresh = true;
     thread.copies.clear();
-    thread.turnsLeft = state.options.maxTurns;
+    thread.turnsLeft = state.options.maxTurns + 1;
   }
   alive = uint32_t(threads.size());
   waiting = 0;

@@ -3,6 +3,8 @@
 #include "compiler/target/common/KernelText.h"
 #include "compiler/target/cuda/PtxCompiler.h"
 
+#include <catch2/catch.hpp>
+
 #include <cmath>
 #include <cstdlib>
 #include <cstring>

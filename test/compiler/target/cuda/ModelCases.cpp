@@ -37,7 +37,7 @@ std::vector<ModelCase> minigptc::test::modelCases() {
   const Layout transformers[] = {
       one,
       {"fsdp_tp", {2, 2}, {"data", "tensor"}, 36, 6, 42, 62, 19, 6},
-      {"tp_sp", {1, 4}, {"data", "tensor"}, 40, 4, 44, 60, 17, 3},
+      {"tp_sp", {1, 4}, {"data", "tensor"}, 40, 4, 44, 60, 20, 3},
       {"fsdp", {4, 1}, {"data", "tensor"}, 20, 2, 44, 61, 13, 12},
       {"tp", {1, 4}, {"data", "tensor"}, 24, 4, 36, 68, 15, 3},
       {"dp", {4, 1}, {"data", "tensor"}, 24, 3, 41, 61, 11, 4},

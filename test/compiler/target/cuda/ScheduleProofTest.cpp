@@ -1,6 +1,6 @@
 // What orders a training step on a GPU, made wrong one call at a time: each record of an event,
 // each wait for one, each synchronisation left out, each copy from and to the host swapped with
-// the call that follows. The emulated device objects, the results differ, or nothing changes.
+// the next call that submits work or waits for some. The emulated device objects, the results differ, or nothing changes.
 //
 //   schedule_proof_test --every 9                # each 9th call
 //   schedule_proof_test --list                   # all, and names those that change nothing
@@ -9,6 +9,7 @@
 #include "minigptc/compiler/Compile.h"
 #include "minigptc/runtime/Session.h"
 #include "models/Registry.h"
+#include "runtime/drivers/Builtin.h"
 #include "runtime/drivers/cuda/CudaDriver.h"
 #include "runtime/drivers/cuda/test/TestDevice.h"
 #include "runtime/hal/Driver.h"
@@ -65,7 +66,7 @@ struct Saboteur {
     std::lock_guard lock(mutex);
     held = std::move(call);
   }
-  /// Behind every call of those that make or order work.
+  /// Behind every call that submits work or waits for some.
   template <typename T> T then(T result) {
     std::function<void()> call;
     {
@@ -83,10 +84,10 @@ std::shared_ptr<const CudaApi> sabotage(const CudaApi &tables) {
   auto api = std::make_shared<CudaApi>(tables);
   static Saboteur &s = saboteur;
   api->driver.eventRecord = [](EventHandle event, Stream stream) {
-    return s.hits(record) ? Result::success : s.then(s.real.eventRecord(event, stream));
+    return s.hits(record) ? Result::success : s.real.eventRecord(event, stream);
   };
   api->driver.streamWaitEvent = [](Stream stream, EventHandle event, unsigned flags) {
-    return s.hits(wait) ? Result::success : s.then(s.real.streamWaitEvent(stream, event, flags));
+    return s.hits(wait) ? Result::success : s.real.streamWaitEvent(stream, event, flags);
   };
   api->driver.streamSynchronize = [](Stream stream) {
     return s.hits(synchronize) ? Result::success : s.then(s.real.streamSynchronize(stream));
@@ -106,8 +107,8 @@ std::shared_ptr<const CudaApi> sabotage(const CudaApi &tables) {
     s.hold([=] { (void)s.real.memcpyDtoHAsync(to, from, bytes, stream); });
     return Result::success;
   };
-  api->driver.launchKernel = [](Function function, unsigned gridX, unsigned gridY, unsigned gridZ,
-                                unsigned blockX, unsigned blockY, unsigned blockZ,
+  api->driver.launchKernel = [](runtime::cuda::Function function, unsigned gridX, unsigned gridY,
+                                unsigned gridZ, unsigned blockX, unsigned blockY, unsigned blockZ,
                                 unsigned sharedBytes, Stream stream, void **parameters,
                                 void **extra) {
     return s.then(s.real.launchKernel(function, gridX, gridY, gridZ, blockX, blockY, blockZ,
@@ -214,6 +215,7 @@ struct Count {
 } // namespace
 
 TEST_CASE("the schedule of a training step made wrong") {
+  registerBuiltinDrivers(); // of which one is replaced
   std::vector<std::byte> artifact = compileModel();
   saboteur.start(kCalls, 0);
   Outcome expected = runOnce(artifact, 0);
