@@ -106,9 +106,12 @@ static void addCalls(CallInst &call, SmallVectorImpl<Candidate> &candidates) {
       call.setArgOperand(0, ConstantInt::get(groups->getType(), groups->getZExtValue() + 1));
     });
   else if (name.starts_with("llvm.nvvm.shfl.sync") && isa<ConstantInt>(call.getArgOperand(2)))
-    add(MutationKind::changeShuffle, [&call] {
-      auto *offset = cast<ConstantInt>(call.getArgOperand(2));
-      call.setArgOperand(2, ConstantInt::get(offset->getType(), offset->getZExtValue() ^ 1));
+    add(MutationKind::changeShuffle, [&call, name] {
+      // Half the distance: another bit would often leave all lanes in the sum.
+      auto *lane = cast<ConstantInt>(call.getArgOperand(2));
+      uint64_t value = lane->getZExtValue();
+      value = name.contains(".idx.") ? value ^ 1 : value / 2;
+      call.setArgOperand(2, ConstantInt::get(lane->getType(), value));
     });
 }
 

@@ -28,7 +28,7 @@ enum class MutationKind {
   openGuard,         ///< a branch always goes where memory is accessed
   raiseBound,        ///< of a comparison, by one
   lowerBound,
-  changeShuffle, ///< another lane is read from
+  changeShuffle, ///< another lane is read from: at half the distance
   waitLess,      ///< one more group of asynchronous copies may be under way
 };
 

@@ -42,7 +42,8 @@ using RunKernel = std::function<Outcome(EmulatedKernels &, uint64_t seed)>;
 std::vector<Judgement> judgeMutations(const std::string &text, const std::string &kernel,
                                       const RunKernel &run, uint64_t seeds);
 
-/// Those of all functions of the module, or of as many as `wanted` says yes to.
+/// Those of all functions of the module, or of as many as `wanted` says yes to. `run` may take
+/// other inputs for each seed.
 std::vector<Judgement>
 judgeMutations(const llvm::Module &module, const RunKernel &run, uint64_t seeds,
                llvm::function_ref<bool(const cuda::emulation::KernelMutation &)> wanted = {});
