@@ -128,7 +128,7 @@ Status Session::Impl::openDevices(const SessionOptions &options) {
                   "the program is for " + std::to_string(count) + " devices; one process has " +
                       std::to_string(kMaxDriverThreads) + " at most");
   const Driver *found = findDriver(driver);
-  if (found && count > 1) // Before anything is loaded.
+  if (found) // Before anything is loaded.
     MINIGPTC_RETURN_IF_ERROR(found->provide(count));
   checksReplicas = options.checkReplicas;
   int threadsPerDevice = threadsOf(options, count);

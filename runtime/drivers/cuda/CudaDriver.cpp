@@ -1,9 +1,11 @@
 #include "runtime/drivers/cuda/CudaDriver.h"
 
 #include "runtime/base/Log.h"
+#include "runtime/collectives/Processes.h"
 #include "runtime/drivers/cuda/CudaQueue.h"
 #include "runtime/drivers/cuda/CudaWorld.h"
 
+#include <cstdlib>
 #include <mutex>
 #include <optional>
 
@@ -88,6 +90,7 @@ public:
   }
 
   Status provide(int64_t devices) const override {
+    MINIGPTC_RETURN_IF_ERROR(checkProcesses());
     StatusOr<std::shared_ptr<const CudaApi>> found = api();
     if (!found)
       return found.status();
@@ -133,6 +136,22 @@ public:
   }
 
 private:
+  /// Communicators reach other processes (see CudaWorld.h); programs do not: their arrays would
+  /// have parts elsewhere.
+  static Status checkProcesses() {
+    auto all = processesOf([](const char *name) -> const char * { return std::getenv(name); });
+    if (!all)
+      return all.status();
+    if (!*all)
+      return {};
+    return Status(StatusCode::failedPrecondition,
+                  "this is process " + std::to_string((*all)->rank) + " of " +
+                      std::to_string((*all)->count) +
+                      " (RANK, WORLD_SIZE), but one process drives all GPUs of a mesh")
+        .withHelp("start it once, without a launcher, with --devices " +
+                  std::to_string((*all)->count));
+  }
+
   StatusOr<std::shared_ptr<const CudaApi>> api() const {
     std::lock_guard lock(mutex_);
     if (!api_)
