@@ -217,6 +217,13 @@ if [ $build = 1 ]; then
   fi
 fi
 say "programs: $([ "$bin" = "$here/prebuilt" ] && echo prebuilt || echo 'built here')"
+if device=$(timeout 60 "$bin/minigptc-cts" device --driver "$target" 2>&1); then
+  say "device: $device"
+else
+  say "$device"
+  say "FAILED: there is nothing to check on"
+  failures=$((failures + 1)) only=''
+fi
 phase conformance 45 conformance_phase 1
 phase kernels 60 kernels_phase 1
 phase golden 75 golden_phase 20
@@ -228,12 +235,12 @@ cat > "$out/summary.json" << EOF
 {
  "bundle": "$(quoted "$(paste -sd' ' "$here/bundle.txt")")",
  "target": "$target", "emulated": $([ "$target" = cuda ] && echo false || echo true),
- "gpu": "$(quoted "$gpu")", "driver": "$(quoted "$driver")",
+ "device": "$(quoted "$device")", "gpu": "$(quoted "$gpu")", "driver": "$(quoted "$driver")",
  "programs": "$([ "$bin" = "$here/prebuilt" ] && echo prebuilt || echo built)",
  "ok": $([ $failures = 0 ] && echo true || echo false), "seconds": $((SECONDS - start)),
  "phases": [$(IFS=,; echo "${phases[*]}")],
  "results": [$results]
 }
 EOF
-say "$([ $failures = 0 ] && echo 'all phases passed' || echo "$failures of ${#phases[@]} phases FAILED")$emulated in $((SECONDS - start)) s; results in $out"
+say "$([ $failures = 0 ] && echo 'all phases passed' || echo "FAILED: $failures of what was tried")$emulated in $((SECONDS - start)) s; results in $out"
 [ $failures = 0 ]

@@ -124,4 +124,13 @@ std::vector<CheckResult> runChecks(const std::vector<Check> &checks, const Check
   return results;
 }
 
+StatusOr<std::string> nameOfDevice(const std::string &driver) {
+  std::vector<Check> ask = {
+      {"name", [](CheckBench &bench) { return passed(bench.device().info().name); }}};
+  CheckResult result = runChecks(ask, {.driver = driver}, [](const CheckResult &) {})[0];
+  if (!result.ok)
+    return Status(StatusCode::failedPrecondition, result.detail);
+  return result.detail;
+}
+
 } // namespace minigptc::runtime

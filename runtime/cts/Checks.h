@@ -52,6 +52,9 @@ struct CheckOptions {
 std::vector<CheckResult> runChecks(const std::vector<Check> &checks, const CheckOptions &options,
                                    const std::function<void(const CheckResult &)> &report);
 
+/// What a driver's device 0 calls itself, or why it cannot be opened.
+StatusOr<std::string> nameOfDevice(const std::string &driver);
+
 } // namespace minigptc::runtime
 
 #endif // MINIGPTC_RUNTIME_CTS_CHECKS_H

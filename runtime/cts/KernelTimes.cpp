@@ -215,14 +215,6 @@ Plan planOf(const Program &program) {
   return plan;
 }
 
-std::string deviceName(const CheckOptions &options) {
-  CheckOptions bare = options;
-  bare.program.clear();
-  std::vector<Check> ask = {
-      {"name", [](CheckBench &bench) { return passed(bench.device().info().name); }}};
-  return runChecks(ask, bare, [](const CheckResult &) {})[0].detail;
-}
-
 } // namespace
 
 StatusOr<StepTimes> timeStep(const std::string &path, CheckOptions options, DevicePeaks given,
@@ -231,7 +223,8 @@ StatusOr<StepTimes> timeStep(const std::string &path, CheckOptions options, Devi
   MINIGPTC_CTS_LET(program, readArtifact(bytes));
   options.program = path;
   StepTimes times;
-  times.device = deviceName(options);
+  MINIGPTC_CTS_LET(device, nameOfDevice(options.driver));
+  times.device = device;
   times.emulated = options.driver != "cuda";
   times.peaks = times.emulated ? DevicePeaks() : peaksOf(times.device);
   for (auto member : {&DevicePeaks::bf16Flops, &DevicePeaks::f32Flops, &DevicePeaks::bytes})

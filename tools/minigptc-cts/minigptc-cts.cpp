@@ -64,6 +64,13 @@ Status checkDevice(const Flags &flags) {
   return finish(flags, runChecks(conformanceChecks(), flags.options(), printCheck));
 }
 
+Status nameDevice(const Flags &flags) {
+  StatusOr<std::string> name = nameOfDevice(flags.driver);
+  if (name)
+    std::printf("%s\n", name->c_str());
+  return name ? Status() : name.status();
+}
+
 Status record(const Flags &flags) {
   StatusOr<std::string> json = recordKernels(flags.program, flags.options(), printFailure);
   return json ? writeFileAtomically(flags.records, *json) : json.status();
@@ -94,13 +101,16 @@ Status time(const Flags &flags) {
 CLI::App *addCommand(CLI::App &app, const char *name, const char *what, Flags &flags,
                      int &exitStatus, Status (*run)(const Flags &)) {
   CLI::App *command = app.add_subcommand(name, what);
-  command->add_option("program", flags.program, "An artifact")->type_name("FILE.mgx")->required();
   command->add_option("--driver", flags.driver, "host, cuda or cuda:test")->capture_default_str();
+  command->callback([&flags, &exitStatus, run] { exitStatus = reportStatus(run(flags)); });
+  return command;
+}
+
+void addProgram(CLI::App *command, Flags &flags) {
+  command->add_option("program", flags.program, "An artifact")->type_name("FILE.mgx")->required();
   command->add_option("--seconds", flags.secondsEach, "How long one check may take")
       ->check(CLI::Range(1, 3600))
       ->capture_default_str();
-  command->callback([&flags, &exitStatus, run] { exitStatus = reportStatus(run(flags)); });
-  return command;
 }
 
 } // namespace
@@ -117,8 +127,12 @@ int main(int argc, char **argv) {
   Flags flags;
   int exitStatus = 0;
   auto add = [&](const char *name, const char *what, Status (*run)(const Flags &)) {
-    return addCommand(app, name, what, flags, exitStatus, run);
+    CLI::App *command = addCommand(app, name, what, flags, exitStatus, run);
+    addProgram(command, flags);
+    return command;
   };
+  addCommand(app, "device", "Says what the driver's first device is", flags, exitStatus,
+             nameDevice);
   auto addJson = [&](CLI::App *command) {
     command->add_option("--json", flags.json, "Results for programs")->type_name("FILE");
   };
