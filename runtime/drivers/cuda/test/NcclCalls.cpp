@@ -118,6 +118,7 @@ NcclResult commDestroy(NcclComm handle) {
                      "communicator " + std::to_string(comm->clique->number) +
                          " is destroyed, and the host has not synchronised with " +
                          *comm->lastOperation->name);
+    comm->lastOperation = nullptr; // which holds the communicator
     machine.comms.remove(handle);
     return NcclResult::success;
   });
@@ -129,6 +130,7 @@ NcclResult commAbort(NcclComm handle) {
     if (!comm)
       return noComm(machine);
     comm->clique->failed = true;
+    comm->lastOperation = nullptr;
     machine.comms.remove(handle);
     machine.wake();
     return NcclResult::success;
