@@ -7,11 +7,6 @@
 namespace minigptc::runtime {
 namespace {
 
-/// What has no more bytes is small; so many apart, as kernels want their operands aligned.
-constexpr uint64_t kSmall = 64;
-/// Inputs that come from the host again and again, batches, have pinned memory of their own,
-/// from which the queue copies; larger ones are sent in pieces.
-constexpr uint64_t kMaxStaged = uint64_t(4) << 20;
 /// Inputs that are found elsewhere each time would never let the entry be recorded.
 constexpr int kMaxMoves = 4;
 
@@ -157,7 +152,8 @@ Status EntryMemory::placeInput(size_t input, const std::shared_ptr<ArrayBuffer> 
                                Queue &queue) {
   std::shared_ptr<ResidentMemory> &place = places_[input];
   std::shared_ptr<ResidentMemory> home = residenceOf(*buffer, *device_);
-  if (home && home != place && !recording && moves_ < kMaxMoves && !claimed_.contains(home.get())) {
+  if (home && home != place && !recording && moves_ < kMaxMoves && !home->isTransient() &&
+      !claimed_.contains(home.get())) {
     moves_ += place != nullptr;
     place = home;
   }
@@ -173,6 +169,7 @@ Status EntryMemory::placeInput(size_t input, const std::shared_ptr<ArrayBuffer> 
   MINIGPTC_RETURN_IF_ERROR(provide(input, queue));
   if (home) {
     submitted_ = true;
+    MINIGPTC_RETURN_IF_ERROR(home->waitIn(queue));
     MINIGPTC_RETURN_IF_ERROR(queue.copy(place->address(), home->address(), buffer->size()));
   } else {
     MINIGPTC_RETURN_IF_ERROR(upload(input, *buffer, queue));

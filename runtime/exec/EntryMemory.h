@@ -33,6 +33,12 @@ struct DeviceArguments {
 
 class EntryMemory {
 public:
+  /// What has no more bytes is small; so many apart, as kernels want their operands aligned.
+  static constexpr uint64_t kSmall = 64;
+  /// Inputs that come from the host again and again, batches, have pinned memory of their own,
+  /// from which a queue copies; larger ones are sent in pieces.
+  static constexpr uint64_t kMaxStaged = uint64_t(4) << 20;
+
   /// `entry` outlives it.
   EntryMemory(const Entry &entry, std::shared_ptr<Device> device);
 

@@ -10,7 +10,15 @@ StatusOr<std::shared_ptr<ResidentMemory>> ResidentMemory::allocate(std::shared_p
   return std::shared_ptr<ResidentMemory>(new ResidentMemory(std::move(device), std::move(*memory)));
 }
 
+ResidentMemory::~ResidentMemory() {
+  Status done = wait(); // Memory that is being written must not be given back.
+  (void)done;
+}
+
+Status ResidentMemory::wait() { return arrival_ ? arrival_->wait() : Status(); }
+
 Status ResidentMemory::download(std::span<std::byte> target) {
+  MINIGPTC_RETURN_IF_ERROR(wait());
   return device_->download(target, memory_->data());
 }
 

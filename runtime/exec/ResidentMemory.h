@@ -26,7 +26,10 @@ public:
   static StatusOr<std::shared_ptr<ResidentMemory>> allocate(std::shared_ptr<Device> device,
                                                             uint64_t bytes);
 
+  ~ResidentMemory() override;
+
   std::byte *address() const { return memory_->data(); }
+  uint64_t size() const { return memory_->size(); }
   const Device &device() const { return *device_; }
   Status download(std::span<std::byte> target) override;
 
@@ -42,6 +45,16 @@ public:
   /// As `vacate`, but a tenant's value is lost.
   void abandon();
 
+  /// Its value has been sent ahead of time, and is there with the event. Entries copy it, so
+  /// that the memory can be used for the next one.
+  void arrivesWith(std::unique_ptr<Event> event) { arrival_ = std::move(event); }
+  bool isTransient() const { return arrival_ != nullptr; }
+  /// The host, or what `queue` does from now on, waits for the value.
+  Status wait();
+  Status waitIn(Queue &queue) { return arrival_ ? queue.waitFor(*arrival_) : Status(); }
+  /// No array has its value here, and nobody else shares the memory.
+  bool isFree() const { return !tenant() && weak_from_this().use_count() == 1; }
+
 private:
   ResidentMemory(std::shared_ptr<Device> device, std::unique_ptr<Buffer> memory)
       : device_(std::move(device)), memory_(std::move(memory)) {}
@@ -51,6 +64,7 @@ private:
 
   std::shared_ptr<Device> device_;
   std::unique_ptr<Buffer> memory_;
+  std::unique_ptr<Event> arrival_; ///< null: the value has come with a run
   std::weak_ptr<ArrayBuffer> held_;
   uint64_t version_ = 0; ///< of `held_`
 };

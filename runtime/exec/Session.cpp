@@ -18,6 +18,7 @@
 #include <algorithm>
 #include <mutex>
 #include <set>
+#include <utility>
 
 namespace minigptc::runtime {
 namespace {
@@ -91,6 +92,7 @@ struct Session::Impl {
   std::function<void(const InstructionEvent &)> callback; ///< empty: nobody profiles
   std::mutex callbackMutex;
   bool checksReplicas = false;
+  std::function<void()> meanwhile; ///< of the next run
 
   Status openDevices(const SessionOptions &options);
   Status connect(const Driver &driver, int threadsPerDevice);
@@ -201,6 +203,7 @@ StatusOr<std::vector<Array>> Session::Impl::run(size_t number, std::vector<Array
   if (!placement)
     return placement.status();
   if (onHost) {
+    meanwhile = {};
     MINIGPTC_RETURN_IF_ERROR(step(entry, *placement, observers, interruptible));
   } else {
     std::vector<DeviceArguments> arguments = placement->deviceArguments();
@@ -240,13 +243,15 @@ Status Session::Impl::step(const Entry &entry, Placement &placement,
 Status Session::Impl::stepOnDevices(const Entry &entry, std::span<DeviceArguments> arguments,
                                     std::span<StepObserver *const> observers, bool interruptible) {
   bool cancellable = interruptible || !entry.donates;
+  std::function<void()> work = std::exchange(meanwhile, {});
   MINIGPTC_RETURN_IF_ERROR(bind(entry, arguments, cancellable));
   bool repeats =
       std::ranges::all_of(devices, [&](DeviceEnd &end) { return end.stepper->repeats(entry); });
   return onAllDevices([&](size_t d) {
     StepOptions options{.observer = observers.empty() ? nullptr : observers[d],
                         .cancellable = cancellable && !entry.donates,
-                        .repeats = repeats};
+                        .repeats = repeats,
+                        .meanwhile = d == 0 && work ? &work : nullptr};
     return devices[d].stepper->run(entry, arguments[d], options);
   });
 }
@@ -457,6 +462,29 @@ StatusOr<std::vector<Array>> Session::runInterruptibly(std::string_view entry,
   StatusOr<size_t> number = impl_->find(entry);
   return number ? impl_->run(*number, inputs, impl_->observers(), /*interruptible=*/true)
                 : number.status();
+}
+
+void Session::meanwhile(std::function<void()> work) { impl_->meanwhile = std::move(work); }
+
+StatusOr<Array> Session::prefetch(std::string_view entry, std::string_view input, Array array) {
+  StatusOr<size_t> number = impl_->find(entry);
+  if (!number)
+    return number.status();
+  const std::vector<ParameterInfo> &inputs = impl_->entries[*number].inputs;
+  auto info = std::ranges::find(inputs, input, &ParameterInfo::name);
+  if (info == inputs.end())
+    return Status(StatusCode::notFound, "entry " + quote(entry) + " has no input " + quote(input));
+  if (impl_->sharesHostMemory() || !array.valid() || array.type() != info->type)
+    return array; // The run tells what is wrong with it.
+  const Mesh &mesh = impl_->program.mesh;
+  if (devices() > 1 && !array.liesOn(mesh, info->spec))
+    array = Array::shardedFrom(array, mesh, info->spec);
+  if (!array.valid())
+    return Status(StatusCode::resourceExhausted, "not enough memory for " + quote(input));
+  for (size_t d = 0; d < impl_->devices.size(); ++d)
+    MINIGPTC_RETURN_IF_ERROR(
+        impl_->devices[d].stepper->prefetch(ArrayParts::buffer(array, int64_t(d))));
+  return array;
 }
 
 StatusOr<NonFiniteReport> Session::findNonFinite(std::string_view entry,

@@ -45,6 +45,7 @@ StatusOr<Stepper> Stepper::create(const Program &program, std::shared_ptr<Device
     if (!state)
       return state.status();
     stepper.state_ = std::move(*state);
+    stepper.prefetcher_ = std::make_unique<Prefetcher>(stepper.device_);
   }
   return stepper;
 }
@@ -79,6 +80,10 @@ Status Stepper::bind(const Entry &entry, DeviceArguments &arguments) {
 void Stepper::giveUp() {
   Status done = queue_->synchronize();
   (void)done; // There is a failure to tell of, or nobody wants the run.
+}
+
+Status Stepper::prefetch(const std::shared_ptr<ArrayBuffer> &buffer) {
+  return prefetcher_ ? prefetcher_->send(buffer) : Status();
 }
 
 bool Stepper::repeats(const Entry &entry) { return state_->memoryOf(entry).repeats(); }
@@ -144,6 +149,12 @@ Status Stepper::runOnDevice(const Entry &entry, DeviceArguments &arguments,
   Status status = submit(entry, memory, arguments, options);
   if (status)
     status = memory.readSmall(*queue_);
+  if (status && options.meanwhile)
+    try {
+      (*options.meanwhile)();
+    } catch (const std::exception &) {
+      // It is done without, or again where there is nobody to wait for.
+    }
   Status done = queue_->synchronize();
   if (status && !done)
     status = Status(done.code(), done.message() + " in " + quote(entry.name))

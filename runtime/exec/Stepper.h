@@ -16,6 +16,7 @@
 #define MINIGPTC_RUNTIME_EXEC_STEPPER_H
 
 #include "runtime/exec/DeviceState.h"
+#include "runtime/exec/Prefetcher.h"
 #include "runtime/exec/Program.h"
 #include "runtime/exec/UndoLog.h"
 #include "runtime/hal/Communicator.h"
@@ -55,6 +56,8 @@ struct StepOptions {
   UndoLog *undo = nullptr;          ///< ... while this can take back what was written
   StepVote *vote = nullptr;         ///< ... if all devices of the step agree; with `undo`
   bool repeats = false;             ///< as it is bound, the entry has run before on all devices
+  /// Done while the device works, where it has memory of its own; throws nothing.
+  const std::function<void()> *meanwhile = nullptr;
 };
 
 class Stepper {
@@ -75,6 +78,8 @@ public:
   void giveUp();
   /// As it is bound, the entry has run before: it can be recorded, if that is so everywhere.
   bool repeats(const Entry &entry);
+  /// Sends an input of a run to come; see Prefetcher. Does nothing where memory is shared.
+  Status prefetch(const std::shared_ptr<ArrayBuffer> &buffer);
   Status run(const Entry &entry, DeviceArguments &arguments, const StepOptions &options);
   /// The next run of each entry is like the first one. To be called of all devices where one
   /// has failed, so that all go on alike.
@@ -128,6 +133,7 @@ private:
   std::unique_ptr<Executable> code_; ///< null if there are no kernels
   std::unique_ptr<Queue> queue_;
   std::unique_ptr<Buffer> arena_;
+  std::unique_ptr<Prefetcher> prefetcher_;
   std::unique_ptr<DeviceState> state_;   ///< null: the device shares the host's memory
   RecordedScalars *recording_ = nullptr; ///< while an entry is recorded
   bool cannotRecord_ = false;            ///< the entry that is being recorded

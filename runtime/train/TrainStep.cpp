@@ -128,6 +128,16 @@ std::vector<Array> TrainStep::takeInputs(const Batch &batch, RandomKey key) {
   return inputs;
 }
 
+Status TrainStep::prefetch(Batch &batch) {
+  for (auto [name, array] : {std::pair("batch.x", &batch.x), std::pair("batch.y", &batch.y)}) {
+    StatusOr<Array> sent = program_->prefetch("train_step", name, *array);
+    if (!sent)
+      return sent.status();
+    *array = std::move(*sent);
+  }
+  return {};
+}
+
 StatusOr<StepOutcome> TrainStep::run(const Batch &batch, RandomKey key) {
   std::vector<Array> inputs = takeInputs(batch, key);
   StatusOr<std::vector<Array>> outputs = program_->runInterruptibly("train_step", inputs);

@@ -41,6 +41,8 @@ public:
   /// Named as in weight files; shares storage with the state.
   NamedArrays parameters() const;
 
+  /// Sends a batch of a step to come to devices that have memory of their own.
+  Status prefetch(Batch &batch);
   /// `cancelled` if the user interrupts the process: the state is as it was.
   StatusOr<StepOutcome> run(const Batch &batch, RandomKey key);
   /// The first instruction of this step with a result that is not finite.

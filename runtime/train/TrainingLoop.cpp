@@ -11,6 +11,7 @@
 #include <csignal>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 namespace minigptc::runtime {
 namespace {
@@ -201,12 +202,30 @@ Status TrainingLoop::afterStep(const Batch &batch, const StepOutcome &outcome) {
   return Status::success();
 }
 
+StatusOr<Batch> TrainingLoop::takeBatch() {
+  std::optional<Batch> prepared = std::exchange(prepared_, std::nullopt);
+  if (prepared && preparedSample_ == nextSample_)
+    return std::move(*prepared);
+  return batches_.batch(nextSample_);
+}
+
+/// While the devices work. A failure is told by the step that needs the batch.
+void TrainingLoop::prepareNext() {
+  if (done_ + 1 >= total())
+    return;
+  preparedSample_ = nextSample_ + step_.batchSize();
+  StatusOr<Batch> batch = batches_.batch(preparedSample_);
+  if (batch && step_.prefetch(*batch))
+    prepared_ = std::move(*batch);
+}
+
 Status TrainingLoop::advance() {
   remarkOnWrap();
   auto begin = std::chrono::steady_clock::now();
-  StatusOr<Batch> batch = batches_.batch(nextSample_);
+  StatusOr<Batch> batch = takeBatch();
   if (!batch)
     return batch.status();
+  program_.meanwhile([this] { prepareNext(); });
   StatusOr<StepOutcome> outcome = step_.run(*batch, stepKey());
   if (!outcome && outcome.status().code() == StatusCode::cancelled)
     return Status::success(); // The loop ends and saves the state before this step.

@@ -14,6 +14,8 @@
 #include "runtime/train/OutputFolder.h"
 #include "runtime/train/TrainStep.h"
 
+#include <optional>
+
 namespace minigptc::runtime {
 
 /// What changes from step to step. Refers to everything that it is given.
@@ -40,6 +42,9 @@ private:
   int64_t total() const { return config_.training.maxIters; }
   RandomKey stepKey() const;
   Status advance();
+  /// The batch of the step at hand, which may have been prepared during the one before.
+  StatusOr<Batch> takeBatch();
+  void prepareNext();
   Status afterStep(const Batch &batch, const StepOutcome &outcome);
   Status stopNonFinite(const Batch &batch, const StepOutcome &outcome);
   bool evaluationIsDue() const { return config_.training.evalInterval > 0 && evaluated_ != done_; }
@@ -63,8 +68,10 @@ private:
 
   int64_t done_ = 0; ///< steps, those of earlier sessions included
   int64_t nextSample_ = 0;
-  int64_t saved_ = -1;     ///< step of the last checkpoint
-  int64_t evaluated_ = -1; ///< step of the last evaluation
+  std::optional<Batch> prepared_;
+  int64_t preparedSample_ = -1; ///< the first one of `prepared_`
+  int64_t saved_ = -1;          ///< step of the last checkpoint
+  int64_t evaluated_ = -1;      ///< step of the last evaluation
   bool wrapped_ = false;
   std::vector<double> seconds_; ///< of this session's steps
   TrainingResult result_;

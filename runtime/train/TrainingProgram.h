@@ -14,6 +14,7 @@
 #include "minigptc/runtime/Session.h"
 #include "runtime/train/RunConfig.h"
 
+#include <functional>
 #include <map>
 #include <optional>
 
@@ -62,6 +63,11 @@ public:
   }
   virtual StatusOr<NonFiniteReport> findNonFinite(std::string_view entry,
                                                   std::vector<Array> inputs) = 0;
+  /// As those of a session.
+  virtual void meanwhile(std::function<void()>) {}
+  virtual StatusOr<Array> prefetch(std::string_view, std::string_view, Array array) {
+    return array;
+  }
   /// See Session.
   virtual ProductAlgorithms productAlgorithms() const { return {}; }
   virtual StatusOr<int64_t> useProductAlgorithms(const ProductAlgorithms &) { return 0; }
@@ -103,6 +109,10 @@ public:
   StatusOr<NonFiniteReport> findNonFinite(std::string_view entry,
                                           std::vector<Array> inputs) override {
     return session_.findNonFinite(entry, std::move(inputs));
+  }
+  void meanwhile(std::function<void()> work) override { session_.meanwhile(std::move(work)); }
+  StatusOr<Array> prefetch(std::string_view entry, std::string_view input, Array array) override {
+    return session_.prefetch(entry, input, std::move(array));
   }
   ProductAlgorithms productAlgorithms() const override { return session_.productAlgorithms(); }
   StatusOr<int64_t> useProductAlgorithms(const ProductAlgorithms &algorithms) override {

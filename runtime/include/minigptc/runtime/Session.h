@@ -154,6 +154,13 @@ public:
   /// first large output is being written: `cancelled`, and `inputs` are what they were.
   StatusOr<std::vector<Array>> runInterruptibly(std::string_view entry, std::vector<Array> &inputs);
 
+  /// To be done once in the next run, while the devices work by themselves; dropped where
+  /// they use the caller's processor, or if the run fails. It may `prefetch`, but not run.
+  void meanwhile(std::function<void()> work);
+  /// Lays an input of a run to come on the devices that have memory of their own, as the entry
+  /// wants it, and returns before it is there. Elsewhere the array itself.
+  StatusOr<Array> prefetch(std::string_view entry, std::string_view input, Array array);
+
   /// Runs the entry once more, checking each instruction's float outputs; inputs
   /// are not changed. Empty report if all are finite. Masks hold −inf and end as zeros:
   /// it is reported only where there is neither NaN nor +inf.
