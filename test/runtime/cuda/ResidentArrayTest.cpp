@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <optional>
+#include <utility>
 
 using namespace minigptc;
 using namespace minigptc::runtime;
@@ -174,6 +175,38 @@ TEST_CASE("resident arrays: another entry uses them where they lie, or as a copy
     CHECK(run(session, "total", {other, indices()})[0].scalar() == 8);
   });
   CHECK(traffic == Traffic{kSlot, kSlot, 0}); // It is still there.
+}
+
+TEST_CASE("resident arrays: the next input is sent while the device works") {
+  FakeMachine machine;
+  FakeCuda &fake = machine.fake;
+  Session session = loadFake();
+  StatusOr<Array> next = Array();
+  double expected = 8;
+  for (int i = 0; i < 8; ++i) {
+    Array now = next->valid() ? *next : weights();
+    int calls = 0;
+    session.meanwhile([&] {
+      ++calls;
+      Array w = weights();
+      w.span<float>()[5] = float(i);
+      next = session.prefetch("total", "w", w);
+    });
+    double total = 0;
+    Traffic traffic = trafficOf(fake, [&] {
+      total = run(session, "total", {now, indices()})[0].scalar();
+    });
+    CHECK(total == expected);
+    CHECK(calls == 1);
+    REQUIRE(next);
+    expected = 2 + 2.0 * i;
+    if (i > 0) // The indices; the next weights, and this run's from where they were sent to.
+      CHECK(traffic == Traffic{kSlot + kWeights, kSlot, kWeights});
+  }
+  CHECK(fake.calls("cuGraphLaunch") > 0);
+  CHECK(std::as_const(*next).span<float>()[5] == 7);
+  CHECK(run(session, "total", {*next, indices()})[0].scalar() == expected);
+  CHECK_FALSE(session.prefetch("total", "y", weights()));
 }
 
 TEST_CASE("resident arrays: one array as two inputs") {
