@@ -386,6 +386,15 @@ int Session::threads() const { return impl_->devices.front().device->info().thre
 int64_t Session::devices() const { return int64_t(impl_->devices.size()); }
 const Mesh &Session::mesh() const { return impl_->program.mesh; }
 
+std::optional<MemorySize> Session::deviceMemory() const {
+  std::optional<MemorySize> least;
+  for (const Impl::DeviceEnd &end : impl_->devices)
+    if (std::optional<MemoryLimits> memory = end.device->memory())
+      if (!least || memory->available < least->free)
+        least = {memory->total, memory->available};
+  return least;
+}
+
 ProductAlgorithms Session::productAlgorithms() const {
   const Impl::DeviceEnd &first = impl_->devices.front(); // All devices are alike.
   ProductAlgorithms result{first.device->info().products};

@@ -19,6 +19,7 @@
 #define MINIGPTC_RUNTIME_HAL_DEVICE_H
 
 #include "minigptc/runtime/Status.h"
+#include "runtime/base/MemoryLimits.h"
 #include "runtime/base/ThreadPool.h"
 #include "runtime/hal/Code.h"
 #include "runtime/hal/Gemm.h"
@@ -26,6 +27,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -128,6 +130,9 @@ class Device {
 public:
   virtual ~Device();
   virtual const DeviceInfo &info() const = 0;
+  /// Of its own memory, what there is and what is free now; none: it shares the host's, or
+  /// does not tell.
+  virtual std::optional<MemoryLimits> memory() const;
   /// Contents are undefined. resourceExhausted if memory is short.
   virtual StatusOr<std::unique_ptr<Buffer>> allocate(uint64_t bytes) = 0;
   /// `code` is copied. Untrusted as to its form; running it is another matter.

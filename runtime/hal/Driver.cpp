@@ -26,6 +26,7 @@ std::string Queue::algorithmOf(const GemmProblem &) const { return ""; }
 Status Queue::useAlgorithm(const GemmProblem &, const std::string &) {
   return Status(StatusCode::failedPrecondition, "products have no algorithms to choose from");
 }
+std::optional<MemoryLimits> Device::memory() const { return std::nullopt; }
 uint64_t Device::queueMemory(std::span<const GemmProblem>, uint64_t) const { return 0; }
 Communicator::~Communicator() = default;
 World::~World() = default;

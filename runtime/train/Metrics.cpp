@@ -126,6 +126,26 @@ DeviceMemory memoryOf(const EntryInfo &trainStep) {
   return memory;
 }
 
+/// "parameters 1.0 GiB, gradients …".
+static std::string describe(const DeviceMemory &plan) {
+  return "parameters " + readableBytes(plan.parameters) + ", gradients " +
+         readableBytes(plan.gradients) + ", optimizer " + readableBytes(plan.optimizer) +
+         ", activations " + readableBytes(plan.activations) + ", workspace " +
+         readableBytes(plan.workspace);
+}
+
+Status checkDeviceMemory(const DeviceMemory &plan, uint64_t queueBytes, const MemorySize &memory) {
+  if (plan.total() - queueBytes <= memory.free)
+    return Status::success();
+  return Status(StatusCode::resourceExhausted,
+                "training needs " + readableBytes(plan.total()) + " of a device's memory (" +
+                    describe(plan) + "), of which " + readableBytes(queueBytes) +
+                    " are taken already; of " + readableBytes(memory.total) + " there are " +
+                    readableBytes(memory.free) + " free")
+      .withHelp("make training.batch_size or model.context_length smaller, or give a "
+                "training.memory_budget; more devices share the state (--mode fsdp)");
+}
+
 Status checkMemory(const DeviceMemory &plan, int64_t devices, const MemoryLimits &limits,
                    std::string &remark) {
   uint64_t total = plan.total() * uint64_t(devices);
@@ -133,13 +153,9 @@ Status checkMemory(const DeviceMemory &plan, int64_t devices, const MemoryLimits
     return Status::success();
   bool possible = total <= limits.total;
   std::string each = devices == 1 ? "" : "each of " + std::to_string(devices) + " devices: ";
-  std::string text =
-      "training needs " + readableBytes(total) + " (" + each + "parameters " +
-      readableBytes(plan.parameters) + ", gradients " + readableBytes(plan.gradients) +
-      ", optimizer " + readableBytes(plan.optimizer) + ", activations " +
-      readableBytes(plan.activations) + ", workspace " + readableBytes(plan.workspace) + "), but " +
-      readableBytes(possible ? limits.available : limits.total) +
-      (possible ? " are free now" : " are all that this process can have");
+  std::string text = "training needs " + readableBytes(total) + " (" + each + describe(plan) +
+                     "), but " + readableBytes(possible ? limits.available : limits.total) +
+                     (possible ? " are free now" : " are all that this process can have");
   if (!possible)
     return Status(StatusCode::resourceExhausted, text)
         .withHelp("make training.batch_size or model.context_length smaller; `--preset tiny` "

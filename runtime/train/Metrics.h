@@ -65,6 +65,9 @@ DeviceMemory memoryOf(const EntryInfo &trainStep);
 Status checkMemory(const DeviceMemory &plan, int64_t devices, const MemoryLimits &limits,
                    std::string &remark);
 
+/// Of one device's own memory, where products have their workspace already.
+Status checkDeviceMemory(const DeviceMemory &plan, uint64_t queueBytes, const MemorySize &memory);
+
 struct Summary {
   int64_t parameters = 0;
   TrainingResult result;

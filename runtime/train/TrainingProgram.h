@@ -52,6 +52,8 @@ public:
   virtual const std::string &metadata() const = 0;
   /// Devices in this process's memory.
   virtual int64_t devices() const { return 1; }
+  /// See Session.
+  virtual std::optional<MemorySize> deviceMemory() const { return std::nullopt; }
   /// Null if there is no such entry.
   virtual const EntryInfo *entry(std::string_view name) const = 0;
   /// Inputs and outputs in the order of the entry.
@@ -98,6 +100,7 @@ public:
   explicit SessionProgram(Session &session) : session_(session) {}
   const std::string &metadata() const override { return session_.metadata(); }
   int64_t devices() const override { return session_.devices(); }
+  std::optional<MemorySize> deviceMemory() const override { return session_.deviceMemory(); }
   const EntryInfo *entry(std::string_view name) const override { return session_.entry(name); }
   StatusOr<std::vector<Array>> run(std::string_view entry, std::vector<Array> inputs) override {
     return session_.run(entry, std::move(inputs));

@@ -139,8 +139,12 @@ StatusOr<TrainingResult> TrainingSession::Impl::run(TrainingProgram &program) {
   for (const std::string &remark : data.remarks)
     log().remark(remark);
   std::string tight;
-  MINIGPTC_RETURN_IF_ERROR(checkMemory(memoryOf(*program.entry("train_step")), program.devices(),
-                                       memoryLimits(), tight));
+  const EntryInfo &trainStep = *program.entry("train_step");
+  if (std::optional<MemorySize> memory = program.deviceMemory())
+    MINIGPTC_RETURN_IF_ERROR(checkDeviceMemory(memoryOf(trainStep), trainStep.queueBytes, *memory));
+  else
+    MINIGPTC_RETURN_IF_ERROR(
+        checkMemory(memoryOf(trainStep), program.devices(), memoryLimits(), tight));
   if (!tight.empty())
     log().remark(tight);
   // Before anything is written: weights or a checkpoint that do not fit leave the folder

@@ -34,6 +34,12 @@ public:
   const DeviceInfo &info() const override { return info_; }
   const ContextRef &context() const { return context_; }
 
+  std::optional<MemoryLimits> memory() const override {
+    size_t free = 0, total = 0;
+    if (!context_->enter() || context_->driver().memGetInfo(&free, &total) != Result::success)
+      return std::nullopt;
+    return MemoryLimits{total, free};
+  }
   StatusOr<std::unique_ptr<Buffer>> allocate(uint64_t bytes) override {
     return allocateOnDevice(context_, bytes);
   }

@@ -75,6 +75,13 @@ TEST_CASE(
   CHECK(contains(remark, "needs 5.0 GiB"));
   CHECK(contains(remark, "optimizer 2.0 GiB"));
   CHECK(contains(remark, "3.0 GiB are free now"));
+  // A device has no more than is free, and products have their workspace of it already.
+  CHECK(checkDeviceMemory(plan, 0, {8 * gib, plan.total()}).ok());
+  CHECK(checkDeviceMemory(plan, 8, {8 * gib, plan.total() - 8}).ok());
+  Status full = checkDeviceMemory(plan, 0, {8 * gib, plan.total() - 1});
+  CHECK(full.code() == StatusCode::resourceExhausted);
+  CHECK(full.message().find("of 8.0 GiB there are") != std::string::npos);
+  CHECK(full.message().find("parameters ") != std::string::npos);
   Status status = checkMemory(plan, 1, {.total = 4 * gib, .available = 4 * gib}, remark);
   CHECK(status.code() == StatusCode::resourceExhausted);
   CHECK(contains(status.message(), "4.0 GiB are all"));

@@ -63,6 +63,11 @@ struct EntryInfo {
   std::vector<MemoryShare> peak = {}; ///< what exists when memory is fullest, largest first
 };
 
+/// Bytes of memory, and what of it is free.
+struct MemorySize {
+  uint64_t total = 0, free = 0;
+};
+
 /// Where a value that is not finite first appeared.
 struct NonFiniteReport {
   std::string instruction; ///< "launch fused_exp_…, output 0", or "input state.count"
@@ -128,6 +133,9 @@ public:
   int threads() const; ///< of one device
   int64_t devices() const;
   const Mesh &mesh() const; ///< no axes: a program for one device
+  /// Of the device that has the least of its own free now, the program's code and constants
+  /// being there; none: devices that share the host's memory.
+  std::optional<MemorySize> deviceMemory() const;
   /// FLOP/s of the devices' (all threads together) matrix product on f32 matrices of 1024³, the
   /// best of 20 runs; 0 if it cannot be measured.
   double measureGemmPeak() const;
