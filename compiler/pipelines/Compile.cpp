@@ -49,6 +49,7 @@ struct ParsedModule {
 
 void bringTo(ModuleOp module, Stage stage, const CompileOptions &options, CompileStats &stats) {
   DiagnosticCollector errors(module.getContext());
+  tune(module, options);
   if (succeeded(runPipeline(module, stage, options, stats)))
     return;
   if (module->hasAttr(graph::attr::kLeastMemory))

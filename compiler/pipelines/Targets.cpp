@@ -2,6 +2,8 @@
 #include "compiler/pipelines/Targets.h"
 #include "compiler/target/cpu/CpuTarget.h"
 #include "compiler/target/cuda/CudaTarget.h"
+#include "dialects/graph/Transforms/Passes.h"
+#include "mlir/IR/Builders.h"
 
 using namespace minigptc;
 
@@ -32,6 +34,16 @@ struct Entry {
 constexpr Entry kTargets[] = {
     {"cpu", makeCpu}, {"cuda", makeCuda<false>}, {"cuda:test", makeCuda<true>}};
 } // namespace
+
+/// A chunk of a head adds to the weight's gradient, which a GPU reads and writes for it: eight bytes
+/// for every 2 · rows FLOPs. With so many rows the product takes longer than that.
+static constexpr int64_t kGpuLossRows = 1024;
+
+void minigptc::tune(mlir::ModuleOp module, const CompileOptions &options) {
+  if (llvm::StringRef(options.target).starts_with("cuda"))
+    module->setAttr(graph::kFewestLossRows,
+                    mlir::Builder(module.getContext()).getI64IntegerAttr(kGpuLossRows));
+}
 
 std::vector<std::string> minigptc::targetNames() {
   std::vector<std::string> names;

@@ -10,6 +10,9 @@ namespace minigptc {
 /// are.
 std::unique_ptr<target::Target> makeTarget(const CompileOptions &options);
 
+/// Tells the passes, by attributes of a module, what is best on the options' target.
+void tune(mlir::ModuleOp module, const CompileOptions &options);
+
 } // namespace minigptc
 
 #endif // MINIGPTC_COMPILER_PIPELINES_TARGETS_H

@@ -174,12 +174,19 @@ private:
     for (uint32_t i = 0; i < sizeOfVector(table_.kernels()); ++i) {
       const fb::Kernel &from = *table_.kernels()->Get(i);
       KernelInfo kernel{viewOf(from.symbol()), from.items(), from.grain(),   {}, {},
-                        from.flops(),          from.bytes(), from.scratch(), {}};
+                        from.flops(),          from.bytes(), from.scratch(), {},
+                        viewOf(from.kind()),   {}};
       if (kernel.symbol.empty() || kernel.symbol.find('\0') != std::string_view::npos)
         return invalidArtifact("kernel " + std::to_string(i) + " has no name");
       if (kernel.items < 0 || uint64_t(kernel.items) > kMaxBytes || kernel.grain < 1 ||
           kernel.scratch > kMaxScratch)
         return invalidArtifact("kernel " + quote(kernel.symbol) + " has no sensible size");
+      for (uint32_t op = 0; op < sizeOfVector(from.fused()); ++op) {
+        const fb::FusedOp &fused = *from.fused()->Get(op);
+        if (fused.location() != kNoLocation && fused.location() >= sizeOfVector(table_.locations()))
+          return invalidArtifact("kernel " + quote(kernel.symbol) + " is from nowhere");
+        kernel.fused.push_back({viewOf(fused.op()), fused.count(), fused.location()});
+      }
       MINIGPTC_RETURN_IF_ERROR(readTypes(from.inputs(), kernel.inputs));
       MINIGPTC_RETURN_IF_ERROR(readTypes(from.outputs(), kernel.outputs));
       if (piecesOf(kernel) > mostPiecesOf(kernel))

@@ -77,14 +77,19 @@ void Profiler::leave(const Instruction &call) {
 
 const InstructionInfo &Profiler::infoOf(const Instruction &instruction, uint64_t copiedBytes) {
   auto [entry, isNew] = infos_.try_emplace(&instruction);
-  InstructionInfo &info = entry->second;
-  if (!isNew)
-    return info;
+  if (isNew)
+    entry->second = describeInstruction(program_, instruction, copiedBytes);
+  return entry->second;
+}
+
+InstructionInfo describeInstruction(const Program &program, const Instruction &instruction,
+                                    uint64_t copiedBytes) {
+  InstructionInfo info;
   info.kind = fb::EnumNameOpcode(instruction.opcode);
-  info.places = program_.placesOf(instruction.location);
+  info.places = program.placesOf(instruction.location);
   switch (instruction.opcode) {
   case fb::Opcode::launch: {
-    const KernelInfo &kernel = program_.kernels[instruction.target];
+    const KernelInfo &kernel = program.kernels[instruction.target];
     info.name = kernel.symbol;
     int64_t groups = kernel.groupsOf(instruction);
     info.shapes = (groups == 1 ? "" : std::to_string(groups) + " x ") + list(kernel.inputs) +
@@ -93,15 +98,15 @@ const InstructionInfo &Profiler::infoOf(const Instruction &instruction, uint64_t
     info.bytes = kernel.bytes * double(groups);
     break;
   }
-  case fb::Opcode::gemm: describeGemm(program_.gemms[instruction.target], info); break;
-  case fb::Opcode::call: info.name = program_.blocks[instruction.target].name; break;
+  case fb::Opcode::gemm: describeGemm(program.gemms[instruction.target], info); break;
+  case fb::Opcode::call: info.name = program.blocks[instruction.target].name; break;
   case fb::Opcode::repeat:
     info.kind = fb::EnumNameOpcode(fb::Opcode::call);
-    info.name = program_.blocks[program_.loops[instruction.target].block].name;
+    info.name = program.blocks[program.loops[instruction.target].block].name;
     break;
-  case fb::Opcode::scalars: info.name = program_.hostPrograms[instruction.target].name; break;
+  case fb::Opcode::scalars: info.name = program.hostPrograms[instruction.target].name; break;
   case fb::Opcode::collective: {
-    const CollectiveProblem &problem = program_.collectives[instruction.target];
+    const CollectiveProblem &problem = program.collectives[instruction.target];
     info.name = problem.describe();
     for (size_t i = 0; i < problem.operands.size(); ++i)
       info.bytes += double(problem.inputBytes(i) + problem.outputBytes(i));

@@ -18,6 +18,11 @@
 
 namespace minigptc::runtime {
 
+/// What an instruction does, and what that comes to; of a copy, so many bytes. The program
+/// outlives what comes out.
+InstructionInfo describeInstruction(const Program &program, const Instruction &instruction,
+                                    uint64_t copiedBytes);
+
 /// `program` outlives it.
 class Profiler final : public StepObserver {
 public:

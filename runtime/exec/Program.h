@@ -46,6 +46,13 @@ struct Location {
 
 struct Instruction;
 
+/// Ops of one name and place that a kernel fuses.
+struct FusedOp {
+  std::string_view op;
+  uint32_t count = 1;
+  uint32_t location = kNoLocation;
+};
+
 struct KernelInfo {
   /// How many groups of buffers a launch of this kernel has.
   int64_t groupsOf(const Instruction &launch) const;
@@ -56,6 +63,8 @@ struct KernelInfo {
   double flops = 0, bytes = 0;
   uint64_t scratch = 0; ///< bytes for each thread
   CudaLaunch cuda = {}; ///< target cuda
+  std::string_view kind = {};
+  std::vector<FusedOp> fused = {};
 };
 
 /// A product and the bytes that each of its operands must have.

@@ -1,6 +1,7 @@
 //===- Build.cpp - from a configuration to a loaded program ---------------===//
 #include "tools/minigptc/Build.h"
 
+#include "compiler/target/cuda/Arch.h"
 #include "minigptc/trace/TraceError.h"
 #include "models/ModelSharding.h"
 #include "runtime/base/Format.h"
@@ -79,6 +80,14 @@ Status BuildFlags::check() const {
       all += (all.empty() ? "" : ", ") + name;
     return Status(StatusCode::invalidArgument, "this build has no target '" + target + "'")
         .withHelp("targets: " + all);
+  }
+  if (!gpuArchs.empty()) {
+    std::string wrong;
+    if (!cuda::Arch::parseList(gpuArchs, wrong))
+      return Status(StatusCode::invalidArgument, "--gpu-arch: " + wrong);
+    if (chosenTarget() == "cpu")
+      return Status(StatusCode::invalidArgument, "--gpu-arch is for target cuda, not cpu")
+          .withHelp("add --target cuda");
   }
   if (cpu != "native" && cpu != "baseline")
     return Status(StatusCode::invalidArgument,

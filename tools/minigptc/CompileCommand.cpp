@@ -33,11 +33,30 @@ struct CompileFlags {
   }
 };
 
+/// Makes the folder for --emit-ptx, so that one that cannot be is refused at once.
+Status checkPtxFolder(const CompileFlags &flags) {
+  if (flags.ptxFolder.empty())
+    return Status::success();
+  auto refuse = [](const std::string &what) {
+    return Status(StatusCode::invalidArgument, "--emit-ptx " + what);
+  };
+  if (flags.build.chosenTarget() == "cpu")
+    return refuse("is for target cuda, not cpu").withHelp("add --target cuda");
+  if (!flags.stopAfter.empty())
+    return refuse("needs a whole compilation; --stop-after ends before there is PTX");
+  std::error_code error;
+  std::filesystem::create_directories(flags.ptxFolder, error);
+  if (!error && !std::filesystem::is_directory(flags.ptxFolder))
+    error = std::make_error_code(std::errc::not_a_directory);
+  if (error)
+    return refuse("'" + flags.ptxFolder + "' cannot be a folder: " + error.message());
+  return runtime::checkWritable((std::filesystem::path(flags.ptxFolder) / "kernel.ptx").string());
+}
+
 /// What can be refused before anything is compiled.
 Status checkInput(const CompileFlags &flags) {
   MINIGPTC_RETURN_IF_ERROR(flags.build.check());
-  if (!flags.ptxFolder.empty() && flags.build.chosenTarget() == "cpu")
-    return Status(StatusCode::invalidArgument, "--emit-ptx is for target cuda, not cpu");
+  MINIGPTC_RETURN_IF_ERROR(checkPtxFolder(flags));
   if (!flags.input.empty() &&
       (flags.model.chosen() || !flags.model.settings.empty() || flags.generation))
     return Status(StatusCode::invalidArgument,
@@ -74,11 +93,6 @@ Status printStageOf(const CompileFlags &flags, const CompileOptions &options) {
 Status writeListings(const std::string &folder, const std::vector<Listing> &listings) {
   if (folder.empty())
     return Status::success();
-  std::error_code error;
-  std::filesystem::create_directories(folder, error);
-  if (error)
-    return Status(StatusCode::failedPrecondition,
-                  "can't make the folder '" + folder + "': " + error.message());
   for (const Listing &listing : listings)
     MINIGPTC_RETURN_IF_ERROR(
         runtime::writeFileAtomically((std::filesystem::path(folder) / listing.fileName).string(),
@@ -87,7 +101,7 @@ Status writeListings(const std::string &folder, const std::vector<Listing> &list
 }
 
 Status compileTo(const CompileFlags &flags, const CompileOptions &options) {
-  if (flags.output.empty())
+  if (flags.output.empty() && flags.ptxFolder.empty())
     return Status(StatusCode::invalidArgument,
                   "nothing to write: neither -o FILE nor --stop-after=STAGE is given");
   CompiledProgram compiled;
@@ -102,10 +116,11 @@ Status compileTo(const CompileFlags &flags, const CompileOptions &options) {
       return config.status();
     compiled = compile(traceProgram(*config, flags.entries()).program, options);
   }
-  MINIGPTC_RETURN_IF_ERROR(
-      runtime::writeFileAtomically(flags.output, std::span<const std::byte>(compiled.artifact)));
+  if (!flags.output.empty())
+    MINIGPTC_RETURN_IF_ERROR(
+        runtime::writeFileAtomically(flags.output, std::span<const std::byte>(compiled.artifact)));
   MINIGPTC_RETURN_IF_ERROR(writeListings(flags.ptxFolder, compiled.listings));
-  if (!flags.quiet)
+  if (!flags.quiet && !flags.output.empty())
     fprintf(stderr, "%s: %zu bytes, %lld kernels\n", flags.output.c_str(), compiled.artifact.size(),
             (long long)compiled.stats.kernels);
   return Status::success();
@@ -119,7 +134,8 @@ void minigptc::addCompileCommand(CLI::App &app, int &exitStatus) {
   command->footer("Examples:\n"
                   "  minigptc compile --preset tiny -o tiny.mgx\n"
                   "  minigptc compile --preset nano --stop-after=fuse > fuse.mlir\n"
-                  "  minigptc compile fuse.mlir -o nano.mgx");
+                  "  minigptc compile fuse.mlir -o nano.mgx\n"
+                  "  minigptc compile --preset nano --target cuda --gpu-arch sm_90a -o gpu.mgx");
   auto flags = std::make_shared<CompileFlags>();
   command->add_option("IN.mlir", flags->input,
                       "Printed IR of any stage; without it, a model is traced");

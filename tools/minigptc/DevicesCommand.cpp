@@ -1,4 +1,5 @@
 //===- DevicesCommand.cpp - minigptc devices ------------------------------===//
+#include "tools/minigptc/Build.h"
 #include "tools/minigptc/Commands.h"
 
 #include "runtime/base/MemoryLimits.h"
@@ -37,11 +38,14 @@ static void printDevices(const runtime::Driver &driver) {
   runtime::StatusOr<int> count = driver.countDevices();
   if (!count)
     printf("%s  none: %s\n", name.c_str(), count.status().message().c_str());
+  else if (*count == 0)
+    printf("%s  none: the driver finds no GPU\n", name.c_str());
   for (int i = 0; count && i < *count; ++i) {
     auto device = driver.open(i, {});
-    printf("%s:%d  %s\n", name.c_str(), i,
+    printf("%s:%d  %s%s\n", name.c_str(), i,
            device ? (*device)->info().name.c_str()
-                  : ("cannot be used: " + device.status().message()).c_str());
+                  : ("cannot be used: " + device.status().message()).c_str(),
+           i == 0 && name == "cuda" ? "  (default)" : "");
   }
 }
 
@@ -49,14 +53,17 @@ void minigptc::addDevicesCommand(CLI::App &app, int &exitStatus) {
   CLI::App *command = app.add_subcommand("devices", "Lists the devices a program can run on");
   command->footer("Example:\n  minigptc devices");
   command->callback([&exitStatus] {
-    printf("cpu:0  %s, %u threads, %s, %s memory  (default)\n", processorName().c_str(),
+    bool isDefault = BuildFlags().chosenTarget() == "cpu";
+    printf("cpu:0  %s, %u threads, %s, %s memory%s\n", processorName().c_str(),
            std::thread::hardware_concurrency(), vectorWidth(),
-           runtime::readableBytes(runtime::memoryLimits().total).c_str());
+           runtime::readableBytes(runtime::memoryLimits().total).c_str(),
+           isDefault ? "  (default)" : "");
     printf("cpu:N  --devices N: simulated, each a share of the threads\n");
     runtime::registerBuiltinDrivers();
     for (const runtime::Driver *driver : runtime::drivers())
       if (driver->name() != "host")
         printDevices(*driver);
+    printf("cuda:test:N  --target cuda:test --devices N: emulated on the CPU, slow; for tests\n");
     exitStatus = 0;
   });
 }

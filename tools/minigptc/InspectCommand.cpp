@@ -4,6 +4,8 @@
 #include "runtime/base/File.h"
 #include "runtime/exec/ArtifactReader.h"
 #include "tools/common/CommandLine.h"
+#include "tools/minigptc/KernelTable.h"
+#include "tools/minigptc/Roofline.h"
 
 #include <map>
 #include <memory>
@@ -89,22 +91,37 @@ Json meshJson(const runtime::Program &program) {
   return axes;
 }
 
+/// "sm_90a"
+std::string archOf(const runtime::Cubin &cubin) {
+  return "sm_" + std::to_string(cubin.arch) + (cubin.specific ? "a" : "");
+}
+
+/// "x86_64-linux", or "CUDA (PTX for sm_80, machine code for sm_90a)".
+std::string describeTarget(const runtime::Program &program) {
+  if (program.target == fb::TargetKind::cpu)
+    return text(program.triple);
+  std::string all = "CUDA (PTX for sm_80";
+  for (const runtime::Cubin &cubin : program.cubins)
+    all += (&cubin == &program.cubins.front() ? ", machine code for " : ", ") + archOf(cubin);
+  return all + (program.emulated.empty() ? ")" : ", code for the emulator)");
+}
+
+size_t codeBytes(const runtime::Program &program) {
+  size_t bytes = program.code.size() + program.emulated.size();
+  for (const runtime::Cubin &cubin : program.cubins)
+    bytes += cubin.code.size();
+  for (const runtime::KernelInfo &kernel : program.kernels)
+    bytes += kernel.cuda.ptx.size();
+  return bytes;
+}
+
 Json describe(const runtime::Program &program, size_t fileBytes) {
-  Json entries = Json::array(), kernels = Json::array(), blocks = Json::array(),
-       memory = Json::array();
+  Json entries = Json::array(), blocks = Json::array(), memory = Json::array();
   for (const runtime::Entry &entry : program.entries)
     entries.push_back({{"name", text(entry.name)},
                        {"frame_bytes", program.blocks[entry.block].frameSize},
                        {"inputs", parametersJson(entry.inputs)},
                        {"outputs", parametersJson(entry.outputs)}});
-  for (const runtime::KernelInfo &kernel : program.kernels)
-    kernels.push_back({{"symbol", text(kernel.symbol)},
-                       {"items", kernel.items},
-                       {"grain", kernel.grain},
-                       {"scratch_bytes", kernel.scratch},
-                       {"inputs", kernel.inputs.size()},
-                       {"outputs", kernel.outputs.size()},
-                       {"bytes", kernel.bytes}});
   for (const runtime::Block &block : program.blocks) {
     Json instructions = Json::array();
     for (const runtime::Instruction &instruction : block.instructions)
@@ -123,17 +140,24 @@ Json describe(const runtime::Program &program, size_t fileBytes) {
   Json features = Json::array();
   for (std::string_view feature : program.features)
     features.push_back(text(feature));
+  Json gpus = Json::array();
+  for (const runtime::Cubin &cubin : program.cubins)
+    gpus.push_back(archOf(cubin));
   Json metadata = Json::parse(program.metadata, nullptr, /*allow_exceptions=*/false);
   return {{"compiler", text(program.compiler)},
-          {"target", {{"triple", text(program.triple)}, {"features", std::move(features)}}},
+          {"target",
+           {{"kind", fb::EnumNameTargetKind(program.target)},
+            {"triple", text(program.triple)},
+            {"features", std::move(features)},
+            {"gpus", std::move(gpus)}}},
           {"mesh", meshJson(program)},
           {"bytes", fileBytes},
-          {"code_bytes", program.code.size()},
+          {"code_bytes", codeBytes(program)},
           {"parameters", metadata.is_object() && metadata.contains("parameters")
                              ? metadata["parameters"]
                              : Json::array()},
           {"entries", std::move(entries)},
-          {"kernels", std::move(kernels)},
+          {"kernels", KernelTable(program).toJson()},
           {"blocks", std::move(blocks)},
           {"memory", std::move(memory)},
           {"recomputed", itemsJson(program, program.recomputed)}};
@@ -173,7 +197,7 @@ void printCollectives(const runtime::Program &program) {
 
 void printReport(const runtime::Program &program, size_t fileBytes) {
   printf("artifact of %s for %s, %zu bytes (code %zu)\n", text(program.compiler).c_str(),
-         text(program.triple).c_str(), fileBytes, program.code.size());
+         describeTarget(program).c_str(), fileBytes, codeBytes(program));
   if (!program.mesh.empty())
     printf("mesh %s (%lld devices)\n", program.mesh.toString().c_str(),
            (long long)program.mesh.numDevices());
@@ -191,10 +215,7 @@ void printReport(const runtime::Program &program, size_t fileBytes) {
     printf("\n");
   }
   printCollectives(program);
-  printf("\nkernels (%zu)\n", program.kernels.size());
-  for (const runtime::KernelInfo &kernel : program.kernels)
-    printf("  %-56s %zu in, %zu out, %lld items\n", text(kernel.symbol).c_str(),
-           kernel.inputs.size(), kernel.outputs.size(), (long long)kernel.items);
+  printf("\n%s", KernelTable(program).print(/*markdown=*/false).c_str());
   for (const runtime::MemoryReport &report : program.memory) {
     printf("\nmemory of %s at its peak: %.2f MiB\n", text(report.entry).c_str(),
            double(report.total) / (1 << 20));
@@ -207,18 +228,45 @@ void printReport(const runtime::Program &program, size_t fileBytes) {
     printItem(program, item);
 }
 
-Status inspect(const std::string &path, bool json) {
-  runtime::StatusOr<std::vector<std::byte>> bytes = runtime::readFile(path);
+struct InspectFlags {
+  std::string file, cost, entry = "train_step";
+  bool json = false, markdown = false;
+};
+
+void printJson(const Json &json) {
+  printf("%s\n", json.dump(1, ' ', false, Json::error_handler_t::replace).c_str());
+}
+
+Status printCost(const runtime::Program &program, const InspectFlags &flags) {
+  std::optional<Gpu> gpu = Gpu::named(flags.cost);
+  if (!gpu)
+    return Status(runtime::StatusCode::invalidArgument,
+                  "--cost: there are no numbers of a GPU '" + flags.cost + "'")
+        .withHelp("GPUs: " + Gpu::known());
+  runtime::StatusOr<StepCost> cost = costOf(program, flags.entry, *gpu);
+  if (!cost)
+    return cost.status();
+  if (flags.json)
+    printJson(toJson(*cost));
+  else
+    printf("%s", describe(*cost, flags.markdown).c_str());
+  return Status::success();
+}
+
+Status inspect(const InspectFlags &flags) {
+  runtime::StatusOr<std::vector<std::byte>> bytes = runtime::readFile(flags.file);
   if (!bytes)
     return bytes.status();
   runtime::StatusOr<runtime::Program> program = runtime::readArtifact(*bytes);
   if (!program)
-    return Status(program.status().code(), path + ": " + program.status().message())
+    return Status(program.status().code(), flags.file + ": " + program.status().message())
         .withHelp(program.status().help());
-  if (json)
-    printf("%s\n", describe(*program, bytes->size())
-                       .dump(1, ' ', false, Json::error_handler_t::replace)
-                       .c_str());
+  if (!flags.cost.empty())
+    return printCost(*program, flags);
+  if (flags.json)
+    printJson(describe(*program, bytes->size()));
+  else if (flags.markdown)
+    printf("%s", KernelTable(*program).print(/*markdown=*/true).c_str());
   else
     printReport(*program, bytes->size());
   return Status::success();
@@ -228,14 +276,18 @@ Status inspect(const std::string &path, bool json) {
 
 void minigptc::addInspectCommand(CLI::App &app, int &exitStatus) {
   CLI::App *command = app.add_subcommand("inspect", "Lists what an .mgx artifact holds");
-  command->footer("Example:\n  minigptc inspect step.mgx --json");
-  struct Flags {
-    std::string file;
-    bool json = false;
-  };
-  auto flags = std::make_shared<Flags>();
+  command->footer("Examples:\n  minigptc inspect step.mgx --json\n"
+                  "  minigptc inspect step.mgx --cost h200");
+  auto flags = std::make_shared<InspectFlags>();
   command->add_option("FILE", flags->file, "The artifact")->required();
   command->add_flag("--json", flags->json, "Print a JSON object");
-  command->callback(
-      [=, &exitStatus] { exitStatus = reportStatus(inspect(flags->file, flags->json)); });
+  command->add_flag("--markdown", flags->markdown, "Print the kernels, or --cost, as tables of a page");
+  command
+      ->add_option("--cost", flags->cost,
+                   "What a step would take on this GPU at best, by FLOPs and bytes: " + Gpu::known())
+      ->type_name("GPU");
+  command->add_option("--entry", flags->entry, "--cost: of this entry")
+      ->type_name("NAME")
+      ->capture_default_str();
+  command->callback([=, &exitStatus] { exitStatus = reportStatus(inspect(*flags)); });
 }

@@ -14,6 +14,7 @@
 #define MINIGPTC_COMPILER_TARGET_ARTIFACT_ARTIFACTBUILDER_H
 
 #include "compiler/conversion/GraphToExec/MemoryReport.h"
+#include "compiler/target/artifact/KernelWork.h"
 #include "compiler/target/artifact/Locations.h"
 #include "compiler/target/artifact/TargetCode.h"
 #include "dialects/exec/IR/Exec.h"
@@ -41,6 +42,7 @@ public:
 private:
   template <typename Table> using Offset = flatbuffers::Offset<Table>;
   template <typename Table> using Offsets = std::vector<Offset<Table>>;
+  template <typename Table> using Vector = flatbuffers::Vector<Offset<Table>>;
 
   struct Layout {
     Offset<flatbuffers::Vector<int64_t>> globalShape;
@@ -72,6 +74,7 @@ private:
   Offset<fb::TensorType> writeType(mlir::ShapedType type);
   Offset<flatbuffers::String> writeString(llvm::StringRef text);
   Offset<fb::Kernel> writeKernel(mlir::func::FuncOp kernel, const KernelFacts &facts);
+  Offset<Vector<fb::FusedOp>> writeFused(const KernelWork &work);
   Offset<fb::CudaLaunch> writeLaunch(const GpuLaunch &launch);
   Offset<fb::Target> writeTarget(const TargetCode &code);
   Offsets<fb::Cubin> writeCubins(const TargetCode &code);

@@ -26,24 +26,45 @@ flatbuffers::Offset<flatbuffers::String> ArtifactBuilder::writeString(StringRef 
 
 flatbuffers::Offset<fb::Kernel> ArtifactBuilder::writeKernel(func::FuncOp kernel,
                                                              const KernelFacts &facts) {
-  double flops = 0, bytes = 0;
-  kernel.walk([&](graph::CostOp op) { flops += op.getMatmulFlops(); });
+  KernelWork work = workOf(kernel);
   auto types = [&](TypeRange range) {
     Offsets<fb::TensorType> offsets;
-    for (Type type : range) {
-      bytes += byteSize(type);
+    for (Type type : range)
       offsets.push_back(writeType(cast<ShapedType>(type)));
-    }
     return builder.CreateVector(offsets);
   };
   auto symbol = builder.CreateString(kernel.getSymName().str());
   auto inputs = types(kernel.getArgumentTypes());
   auto outputs = types(kernel.getResultTypes());
+  auto fused = writeFused(work);
   Offset<fb::CudaLaunch> launch;
   if (facts.gpu)
     launch = writeLaunch(*facts.gpu);
-  return fb::CreateKernel(builder, symbol, facts.items, facts.grain, inputs, outputs, flops, bytes,
-                          facts.scratch, launch);
+  return fb::CreateKernel(builder, symbol, facts.items, facts.grain, inputs, outputs, work.flops,
+                          work.bytes, facts.scratch, launch, writeString(facts.kind), fused);
+}
+
+auto ArtifactBuilder::writeFused(const KernelWork &work) -> Offset<Vector<fb::FusedOp>> {
+  struct Fused {
+    StringRef op;
+    uint32_t count, location;
+  };
+  std::vector<Fused> all;
+  for (Operation *op : work.ops) {
+    Fused next{op->getName().stripDialect(), 1, locations.number(op->getLoc())};
+    auto same = llvm::find_if(all, [&](const Fused &other) {
+      return other.op == next.op && other.location == next.location;
+    });
+    if (same != all.end())
+      ++same->count;
+    else
+      all.push_back(next);
+  }
+  Offsets<fb::FusedOp> offsets;
+  for (const Fused &fused : all)
+    offsets.push_back(
+        fb::CreateFusedOp(builder, writeString(fused.op), fused.count, fused.location));
+  return builder.CreateVector(offsets);
 }
 
 auto ArtifactBuilder::writeLaunch(const GpuLaunch &launch) -> Offset<fb::CudaLaunch> {

@@ -32,6 +32,7 @@ struct GpuLaunch {
 struct KernelFacts {
   int64_t items = 0, grain = 1, scratch = 0;
   std::optional<GpuLaunch> gpu = {};
+  std::string kind = {};
 };
 
 /// Machine code of all kernels for one kind of GPU.

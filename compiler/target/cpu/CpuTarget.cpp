@@ -25,7 +25,8 @@ public:
         fb::TargetKind::cpu, Isa::artifactTriple, isa.features, {}, {}, {}, {}, {}};
     for (func::FuncOp kernel : kernels) {
       KernelPlan plan = planKernel(kernel);
-      code.kernels.push_back({int64_t(plan.items), int64_t(plan.grain), int64_t(plan.scratch)});
+      code.kernels.push_back({int64_t(plan.items), int64_t(plan.grain), int64_t(plan.scratch),
+                              {}, plan.kind().str()});
     }
     if (objects->empty())
       return code;

@@ -46,6 +46,9 @@ struct KernelPlan {
   int64_t items = 0;
   int64_t grain = 1;   ///< items that one thread takes at a time
   int64_t scratch = 0; ///< bytes of memory that each thread lends the kernel
+
+  /// "rows", "nests" or "whole".
+  llvm::StringRef kind() const { return rows ? "rows" : whole ? "whole" : "nests"; }
 };
 
 KernelPlan planKernel(mlir::func::FuncOp kernel);

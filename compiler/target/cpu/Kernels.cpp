@@ -1,6 +1,7 @@
 //===- Kernels.cpp --------------------------------------------------------===//
 #include "compiler/target/cpu/Kernels.h"
 #include "compiler/target/common/KernelText.h"
+#include "compiler/target/cpu/CodegenId.inc"
 #include "compiler/target/cpu/KernelEmitter.h"
 #include "compiler/target/cpu/MachineCode.h"
 
@@ -35,14 +36,12 @@ static FailureOr<llvm::SetVector<func::FuncOp>> findKernels(ModuleOp module) {
   return kernels;
 }
 
-static std::string cacheDirectory(const CompileOptions &options) {
-  if (!options.useCache)
-    return "";
-  return options.cacheDir.empty() ? ObjectCache::defaultDirectory() : options.cacheDir;
+std::string cpu::objectKeyOf(StringRef text, const Isa &isa) {
+  return target::ObjectCache::keyOf({kCodegenId, Isa::triple, isa.cpu, text});
 }
 
 KernelCompiler::KernelCompiler(const Isa &isa, const CompileOptions &options)
-    : isa(isa), options(options), cache(cacheDirectory(options)) {}
+    : isa(isa), options(options), cache(target::ObjectCache::directoryOf(options)) {}
 
 KernelCompiler::~KernelCompiler() {
   next = missing.size();
@@ -63,7 +62,7 @@ LogicalResult KernelCompiler::start(ModuleOp module) {
     Job &job = *jobs.emplace_back(std::make_unique<Job>());
     jobOf[kernel] = &job;
     job.text = target::printKernel(kernel);
-    job.key = ObjectCache::keyOf(job.text, isa);
+    job.key = objectKeyOf(job.text, isa);
     if (auto object = cache.lookup(job.key)) {
       job.object = std::move(*object);
       job.done = true;

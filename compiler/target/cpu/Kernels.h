@@ -12,8 +12,8 @@
 #ifndef MINIGPTC_COMPILER_TARGET_CPU_KERNELS_H
 #define MINIGPTC_COMPILER_TARGET_CPU_KERNELS_H
 
+#include "compiler/target/common/ObjectCache.h"
 #include "compiler/target/cpu/Isa.h"
-#include "compiler/target/cpu/ObjectCache.h"
 #include "dialects/graph/IR/Graph.h"
 #include "minigptc/compiler/Compile.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -23,6 +23,9 @@
 #include <thread>
 
 namespace minigptc::cpu {
+
+/// A kernel's key in the cache, by its text.
+std::string objectKeyOf(llvm::StringRef text, const Isa &isa);
 
 /// Object code of each kernel: from the cache, else compiled, several at once, the longest
 /// first. What comes out does not depend on the number of threads. The module outlives it.
@@ -50,7 +53,7 @@ private:
 
   const Isa &isa;
   const CompileOptions &options;
-  ObjectCache cache;
+  target::ObjectCache cache;
   std::vector<std::unique_ptr<Job>> jobs;
   llvm::DenseMap<mlir::Operation *, Job *> jobOf;
   std::vector<Job *> missing; ///< from the cache; the longest first

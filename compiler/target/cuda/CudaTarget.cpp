@@ -1,5 +1,6 @@
 //===- CudaTarget.cpp -----------------------------------------------------===//
 #include "compiler/target/cuda/CudaTarget.h"
+#include "compiler/target/common/ObjectCache.h"
 #include "compiler/target/cuda/Kernels.h"
 #include "dialects/exec/IR/Exec.h"
 #include "dialects/graph/IR/Graph.h"
@@ -34,6 +35,13 @@ static runtime::GemmProblem problemOf(exec::GemmOp op) {
 }
 
 namespace {
+/// "// @add_1: map, grid 4, block 256, shared memory 0"
+std::string describe(const KernelCode &kernel) {
+  return "// @" + kernel.name + ": " + kernel.kind + ", grid " + std::to_string(kernel.grid) +
+         (kernel.grouped ? " for each group" : "") + ", block " + std::to_string(kernel.block) +
+         ", shared memory " + std::to_string(kernel.sharedBytes) + "\n";
+}
+
 class CudaTarget final : public target::Target {
 public:
   CudaTarget(std::vector<Arch> archs, bool emulate, const CompileOptions &options)
@@ -58,7 +66,11 @@ public:
   FailureOr<target::TargetCode> finish(ModuleOp module, ArrayRef<func::FuncOp> kernels,
                                        CompileStats &stats) override {
     FailureOr<ModuleCode> made = compileKernels(
-        module, archs, {.threads = options.threads, .lines = false, .emulate = emulate});
+        module, archs,
+        {.threads = options.threads,
+         .lines = false,
+         .emulate = emulate,
+         .cacheDir = target::ObjectCache::directoryOf(options)});
     if (failed(made))
       return failure();
     target::TargetCode code;
@@ -70,13 +82,14 @@ public:
       const KernelCode &from = *byName.lookup(kernel.getSymName());
       target::GpuLaunch launch{uint32_t(from.grid), uint32_t(from.block),
                                uint32_t(from.sharedBytes), from.grouped, from.ptx};
-      code.kernels.push_back({0, 1, 0, std::move(launch)});
+      code.kernels.push_back({0, 1, 0, std::move(launch), from.kind});
     }
     code.emulated = std::move(made->emulated);
     for (Cubin &cubin : made->cubins)
       code.gpus.push_back(
           {uint32_t(cubin.arch.number()), cubin.arch.isSpecific(), std::move(cubin.bytes)});
-    stats.kernels = stats.kernelsCompiled = kernels.size();
+    stats.kernels = kernels.size();
+    stats.kernelsCompiled = made->compiled;
     return options.listings ? addListings(module, std::move(code)) : std::move(code);
   }
 
@@ -85,11 +98,15 @@ private:
   /// kernels of different places are one.
   FailureOr<target::TargetCode> addListings(ModuleOp module, target::TargetCode code) {
     FailureOr<ModuleCode> made =
-        compileKernels(module, {}, {.threads = options.threads, .lines = true, .emulate = false});
+        compileKernels(module, {},
+                       {.threads = options.threads,
+                        .lines = true,
+                        .emulate = false,
+                        .cacheDir = target::ObjectCache::directoryOf(options)});
     if (failed(made))
       return failure();
     for (KernelCode &kernel : made->kernels)
-      code.listings.push_back({kernel.name + ".ptx", std::move(kernel.ptx)});
+      code.listings.push_back({kernel.name + ".ptx", describe(kernel) + kernel.ptx});
     return code;
   }
 

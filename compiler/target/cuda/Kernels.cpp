@@ -1,6 +1,8 @@
 //===- Kernels.cpp --------------------------------------------------------===//
 #include "compiler/target/cuda/Kernels.h"
 #include "compiler/target/common/KernelText.h"
+#include "compiler/target/common/ObjectCache.h"
+#include "compiler/target/cuda/CodegenId.inc"
 #include "compiler/target/cuda/Emulation.h"
 #include "compiler/target/cuda/NvJitLink.h"
 #include "compiler/target/cuda/PtxCompiler.h"
@@ -24,7 +26,29 @@ static DenseSet<StringAttr> findGrouped(ModuleOp module) {
 }
 
 namespace {
+/// A kernel on its way to PTX, and to the emulator's code if that is asked for.
 struct Job {
+  Job(std::string text, PtxCompiler::Options options)
+      : text(std::move(text)), options(options) {}
+
+  std::string keyOf(StringRef what) const {
+    return target::ObjectCache::keyOf(
+        {kCodegenId, what, options.grouped ? "grouped" : "", options.lines ? "lines" : "", text});
+  }
+  bool lookup(const target::ObjectCache &cache) {
+    auto ptx = cache.lookup(keyOf("ptx"));
+    auto object = options.emulate ? cache.lookup(keyOf("emulated")) : std::string();
+    if (!ptx || !object)
+      return false;
+    code = {std::move(*ptx), std::move(*object)};
+    return true;
+  }
+  void store(const target::ObjectCache &cache) const {
+    cache.store(keyOf("ptx"), code.ptx);
+    if (options.emulate)
+      cache.store(keyOf("emulated"), code.object);
+  }
+
   std::string text, error;
   PtxCompiler::Options options;
   PtxCompiler::Code code;
@@ -32,28 +56,49 @@ struct Job {
 } // namespace
 
 /// Takes the next job until there is none, with a generator of this thread.
-static void work(std::vector<Job> &jobs, std::atomic<size_t> &next) {
+static void work(ArrayRef<Job *> jobs, std::atomic<size_t> &next,
+                 const target::ObjectCache &cache) {
   std::optional<PtxCompiler> generator;
   for (size_t i; (i = next++) < jobs.size();) {
     if (!generator)
       generator.emplace();
-    FailureOr<PtxCompiler::Code> code = generator->compile(jobs[i].text, jobs[i].options);
-    if (succeeded(code))
-      jobs[i].code = std::move(*code);
-    else
-      jobs[i].error = generator->error();
+    Job &job = *jobs[i];
+    FailureOr<PtxCompiler::Code> code = generator->compile(job.text, job.options);
+    if (failed(code)) {
+      job.error = generator->error();
+      continue;
+    }
+    job.code = std::move(*code);
+    job.store(cache);
   }
 }
 
-static void runJobs(std::vector<Job> &jobs, int threads) {
+static void runJobs(ArrayRef<Job *> jobs, int threads, const target::ObjectCache &cache) {
   std::atomic<size_t> next{0};
   size_t count = threads > 0 ? threads : std::max(1u, std::thread::hardware_concurrency());
   std::vector<std::thread> helpers;
   for (size_t i = 1; i < std::min(count, jobs.size()); ++i)
-    helpers.emplace_back([&] { work(jobs, next); });
-  work(jobs, next);
+    helpers.emplace_back([&] { work(jobs, next, cache); });
+  work(jobs, next, cache);
   for (std::thread &helper : helpers)
     helper.join();
+}
+
+/// Machine code of these modules, from the cache if it is there.
+static FailureOr<std::string> makeCubin(ArrayRef<std::string> modules, const Arch &arch,
+                                        const target::ObjectCache &cache, std::string &error) {
+  if (!hasNvJitLink(error))
+    return failure();
+  std::string name = arch.name(), version = nvJitLinkVersion();
+  SmallVector<StringRef> parts{kCodegenId, "cubin", name, version};
+  parts.append(modules.begin(), modules.end());
+  std::string key = target::ObjectCache::keyOf(parts);
+  if (auto cubin = cache.lookup(key))
+    return std::move(*cubin);
+  FailureOr<std::string> cubin = linkPtx(modules, arch, error);
+  if (succeeded(cubin))
+    cache.store(key, *cubin);
+  return cubin;
 }
 
 FailureOr<ModuleCode> minigptc::cuda::compileKernels(ModuleOp module, ArrayRef<Arch> archs,
@@ -69,9 +114,16 @@ FailureOr<ModuleCode> minigptc::cuda::compileKernels(ModuleOp module, ArrayRef<A
     bool isGrouped = grouped.contains(kernel.getSymNameAttr());
     result.kernels.push_back({kernel.getSymName().str(), isGrouped, plan.grid, plan.block,
                               plan.sharedBytes, plan.kind().str(), {}});
-    jobs.push_back({target::printKernel(kernel, options.lines), {}, {isGrouped, options.lines, options.emulate}, {}});
+    jobs.emplace_back(target::printKernel(kernel, options.lines),
+                      PtxCompiler::Options{isGrouped, options.lines, options.emulate});
   }
-  runJobs(jobs, options.threads);
+  target::ObjectCache cache(options.cacheDir);
+  std::vector<Job *> missing;
+  for (Job &job : jobs)
+    if (!job.lookup(cache))
+      missing.push_back(&job);
+  result.compiled = missing.size();
+  runJobs(missing, options.threads, cache);
   std::vector<std::string> modules, objects;
   for (auto [kernel, code, job] : llvm::zip_equal(kernels, result.kernels, jobs)) {
     if (!job.error.empty())
@@ -87,10 +139,12 @@ FailureOr<ModuleCode> minigptc::cuda::compileKernels(ModuleOp module, ArrayRef<A
     result.emulated = std::move(*emulated);
   }
   for (const Arch &arch : archs) {
-    FailureOr<std::string> cubin = linkPtx(modules, arch, error);
+    FailureOr<std::string> cubin = makeCubin(modules, arch, cache, error);
     if (failed(cubin))
       return module.emitError(error);
     result.cubins.push_back({arch, std::move(*cubin)});
   }
+  if (!missing.empty())
+    cache.trim();
   return result;
 }

@@ -1,7 +1,8 @@
 //===- Kernels.h - the CUDA kernels of a module -----------------*- C++ -*-===//
 //
 // PTX of each kernel, and one cubin with all of them for each architecture asked for. What
-// comes out is a function of the kernels alone, whatever the number of threads.
+// comes out is a function of the kernels alone, whatever the number of threads and whatever is
+// in the cache, where PTX, cubins and the emulator's objects are kept.
 //
 //   auto code = cuda::compileKernels(module, archs, options); // diagnostics on failure
 //   code->kernels[0].ptx; code->cubins[0].bytes;
@@ -33,12 +34,14 @@ struct ModuleCode {
   std::vector<KernelCode> kernels; ///< in the order of the first use
   std::vector<Cubin> cubins;       ///< one for each architecture, in the order given
   std::vector<std::byte> emulated; ///< a shared object for the emulator, if asked for
+  int64_t compiled = 0;            ///< kernels that were not in the cache
 };
 
 struct KernelOptions {
   int threads = 0;    ///< 0: as many as the machine has
   bool lines = false; ///< PTX with .loc directives
   bool emulate = false;
+  std::string cacheDir = {}; ///< ObjectCache.h; empty: all is made anew
 };
 
 /// Compiles the kernels that functions call or blocks launch. Architectures need nvJitLink of

@@ -23,6 +23,7 @@ struct Library {
   int (*getErrorLog)(Handle, char *) = nullptr;
   int (*getInfoLogSize)(Handle, size_t *) = nullptr;
   int (*getInfoLog)(Handle, char *) = nullptr;
+  int (*version)(unsigned *, unsigned *) = nullptr; ///< not in all versions
   std::string error; ///< why there is none; empty: there is
 
   static const Library &get() {
@@ -78,6 +79,7 @@ Library::Library() {
   find(file, "nvJitLinkGetErrorLog", getErrorLog);
   find(file, "nvJitLinkGetInfoLogSize", getInfoLogSize);
   find(file, "nvJitLinkGetInfoLog", getInfoLog);
+  version = reinterpret_cast<decltype(version)>(dlsym(file, "nvJitLinkVersion"));
 }
 
 static std::string readLog(void *handle, int (*getSize)(void *, size_t *),
@@ -93,6 +95,14 @@ static std::string readLog(void *handle, int (*getSize)(void *, size_t *),
 bool minigptc::cuda::hasNvJitLink(std::string &error) {
   error = Library::get().error;
   return error.empty();
+}
+
+std::string minigptc::cuda::nvJitLinkVersion() {
+  const Library &library = Library::get();
+  unsigned major = 0, minor = 0;
+  if (!library.version || library.version(&major, &minor) != 0)
+    return {};
+  return std::to_string(major) + "." + std::to_string(minor);
 }
 
 llvm::FailureOr<std::string> minigptc::cuda::linkPtx(llvm::ArrayRef<std::string> modules,

@@ -24,6 +24,9 @@ llvm::FailureOr<std::string> linkPtx(llvm::ArrayRef<std::string> modules, const 
 /// Whether the library was found; else `error` says where it was looked for.
 bool hasNvJitLink(std::string &error);
 
+/// "13.0"; empty if there is none, or it does not say.
+std::string nvJitLinkVersion();
+
 } // namespace minigptc::cuda
 
 #endif // MINIGPTC_COMPILER_TARGET_CUDA_NVJITLINK_H

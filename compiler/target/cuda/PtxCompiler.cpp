@@ -63,6 +63,11 @@ std::unique_ptr<llvm::Module> PtxCompiler::generate(const std::string &text,
   std::unique_ptr<llvm::Module> module = translateModuleToLLVMIR(*code, llvmContext, "kernel");
   if (!module)
     return nullptr;
+  for (llvm::Function &function : *module) {
+    // Else ptxas may spill for the sake of many blocks at a time, where divisions keep much alive.
+    if (function.hasFnAttribute("nvvm.maxntid") || function.hasFnAttribute("nvvm.reqntid"))
+      function.addFnAttr("nvvm.minctasm", "1");
+  }
   module->setTargetTriple(machine->getTargetTriple());
   module->setDataLayout(machine->createDataLayout());
   optimise(*module);

@@ -73,8 +73,9 @@ SmallVector<Value> RopeOp::decompose(OpBuilder &builder) {
   Value even = b.slice(x, 4, 0, 1), odd = b.slice(x, 4, 1, 2);
   Value turnedEven = b.subtract(b.multiply(even, cosine), b.multiply(odd, sine));
   Value turnedOdd = b.add(b.multiply(even, sine), b.multiply(odd, cosine));
-  Value turned = b.reshape(b.concatenate({turnedEven, turnedOdd}, 4), shape);
-  return {b.convert(turned, elementType(getOperand()))};
+  // Converted before the pairs are put in rows again, which is a view of what a kernel has stored.
+  Value turned = b.concatenate({turnedEven, turnedOdd}, 4);
+  return {b.reshape(b.convert(turned, elementType(getOperand())), shape)};
 }
 
 SmallVector<Value> EmbeddingOp::decompose(OpBuilder &builder) {

@@ -108,15 +108,12 @@ LogicalResult DotAccumulateOp::inferReturnTypes(MLIRContext *, std::optional<Loc
   auto type = inferProduct(check, adaptor);
   if (failed(type))
     return failure();
-  Type element = type->getElementType();
-  if (!element.isF32() && !element.isF64())
-    return check.error() << "is for f32 and f64, not for lhs " << describe(*type)
-                         << note(adaptor.getLhs(), "lhs");
-  if (adaptor.getAccumulator().getType() != *type)
+  Type sum = type->clone(getAccumulatorType(type->getElementType()));
+  if (adaptor.getAccumulator().getType() != sum)
     return check.error() << "accumulator " << describe(adaptor.getAccumulator().getType())
-                         << " must have the product's type " << describe(*type)
+                         << " must have the type of the product's sums, " << describe(sum)
                          << note(adaptor.getAccumulator(), "accumulator");
-  inferred.push_back(*type);
+  inferred.push_back(sum);
   return success();
 }
 

@@ -52,8 +52,9 @@ def Graph_DotAccumulateOp : Graph_Op<"dot_accumulate", [Pure, Graph_Sharded, Gra
     DeclareOpInterfaceMethods<CostOp, ["getMatmulFlops"]>]> {
   let summary = "a matrix product added to what is there";
   let description = [{
-    accumulator + dot_general(lhs, rhs), of f32 or f64, as one GEMM with beta = 1. The op
-    of the stage `fuse`, made by `--graph-accumulate-dots`. Where the accumulator dies
+    accumulator + dot_general(lhs, rhs), as one GEMM with beta = 1; the accumulator and the
+    sum are f32 or f64, also where lhs and rhs are bf16. The op of the stage `fuse`, made by
+    `--graph-accumulate-dots`. Where the accumulator dies
     here, the result takes over its memory; else it is copied first.
 
     The sum is rounded as a GEMM rounds: the accumulator comes first, then the terms

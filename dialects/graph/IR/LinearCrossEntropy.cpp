@@ -82,7 +82,10 @@ Value HeadRows::hiddenGradient(Value gradient, Type elementType) {
 }
 
 Value HeadRows::weightGradient(Value gradient) {
-  return multiplyOuter(b.convert(operands.hidden, elementType(gradient)), gradient);
+  Value product =
+      multiplyOuter(operands.hidden, b.convert(gradient, elementType(operands.hidden)));
+  product.setType(tensorType(product).clone(elementType(gradient))); // The sum before it is rounded.
+  return product;
 }
 
 Value HeadRows::biasGradient(Value gradient) { return b.sum(gradient, 0); }

@@ -14,12 +14,12 @@ using namespace minigptc::graph;
 
 namespace {
 /// The product that is a summand, if a GEMM computes it and nobody else reads it. One of
-/// bf16 is rounded before it is added, and stays by itself, as does a wider one of bf16.
+/// bf16 whose result is bf16 is rounded before it is added, and stays by itself.
 DotGeneralOp getProduct(Value summand) {
   auto dot = summand.getDefiningOp<DotGeneralOp>();
   if (!dot || !summand.hasOneUse() || !getGemmForm(dot))
     return nullptr;
-  Type type = cast<RankedTensorType>(dot.getLhs().getType()).getElementType();
+  Type type = dot.getType().getElementType();
   return type == getAccumulatorType(type) ? dot : nullptr;
 }
 

@@ -18,20 +18,21 @@ using namespace minigptc::graph;
 
 namespace {
 /// Bytes of a chunk's logits that are wished for, so that they stay in the cache, and the
-/// fewest rows for which a matrix product is as fast as for all of them. Rows are counted
-/// in units: parts of any element type are then multiples of 64 bytes.
+/// fewest rows for which a matrix product is as fast as for all of them, unless the module says
+/// another number. Rows are counted in units: parts of any element type are then multiples of 64
+/// bytes.
 constexpr int64_t kChunkBytes = 8 << 20, kFewestRows = 256, kRowUnit = 64;
 
 /// The rows of a chunk, by shape only: all, or a multiple of the unit, preferably one that
 /// divides the rows (at most 1.5 times as much as wished for, at least half).
-int64_t chooseChunkRows(int64_t rows, int64_t rowBytes) {
+int64_t chooseChunkRows(int64_t rows, int64_t rowBytes, int64_t fewest) {
   int64_t wished =
-      std::max(kFewestRows, kChunkBytes / std::max<int64_t>(rowBytes, 1)) / kRowUnit * kRowUnit;
+      std::max(fewest, kChunkBytes / std::max<int64_t>(rowBytes, 1)) / kRowUnit * kRowUnit;
   if (rows <= wished + wished / 2)
     return rows;
   for (int64_t distance = 0; distance <= wished / 2; distance += kRowUnit)
     for (int64_t candidate : {wished - distance, wished + distance})
-      if (candidate >= kFewestRows && rows % candidate == 0)
+      if (candidate >= fewest && rows % candidate == 0)
         return candidate;
   return wished;
 }
@@ -118,7 +119,7 @@ public:
     foldFactor();
     int64_t classes = shapeOf(operands.weight)[operands.transposed ? 0 : 1];
     int64_t bytes = classes * wide.getIntOrFloatBitWidth() / 8;
-    int64_t chunk = chooseChunkRows(rows, bytes), count = chunk ? rows / chunk : 0;
+    int64_t chunk = chooseChunkRows(rows, bytes, fewestRows()), count = chunk ? rows / chunk : 0;
     operands.hidden = b.reshape(operands.hidden, {rows, width});
     operands.targets = b.reshape(operands.targets, rows);
     if (operands.logSumExp)
@@ -136,6 +137,12 @@ private:
   struct Parts {
     SmallVector<Value> sums, rows;
   };
+
+  int64_t fewestRows() {
+    auto module = op->getParentOfType<ModuleOp>();
+    auto fewest = module->getAttrOfType<IntegerAttr>(kFewestLossRows);
+    return fewest ? std::max<int64_t>(fewest.getInt(), 1) : kFewestRows;
+  }
 
   /// A constant cotangent goes into the logits' gradient, where it costs nothing.
   void foldFactor() {

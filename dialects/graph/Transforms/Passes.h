@@ -12,6 +12,10 @@
 
 namespace minigptc::graph {
 
+/// On a module: the fewest rows of a chunk of a head and its loss (`--graph-chunk-losses`), where
+/// the target wants more than usual; an i64.
+inline constexpr llvm::StringLiteral kFewestLossRows = "graph.fewest_loss_rows";
+
 #define GEN_PASS_DECL
 #include "dialects/graph/Transforms/Passes.h.inc"
 #define GEN_PASS_REGISTRATION

@@ -90,6 +90,30 @@ def GraphSimplifyFunctions : Pass<"graph-simplify-functions", "::mlir::ModuleOp"
   }];
 }
 
+def GraphSinkConverts : Pass<"graph-sink-converts", "::mlir::ModuleOp"> {
+  let summary = "functions widen their arguments themselves";
+  let description = [{
+    A matrix's gradient is bf16; the function that updates the parameter takes f32. The
+    caller would store a widened copy, twice as large, for the call to read. Where all calls
+    of a private function widen what they pass for an argument (from one type), the function
+    takes it as it is and widens it, which costs its kernels nothing.
+
+    ```mlir
+    func.func private @update(%p: tensor<8xf32>, %g: tensor<8xf32>) -> tensor<8xf32> { … }
+    %w = graph.convert %g : (tensor<8xbf16>) -> tensor<8xf32>
+    %x = call @update(%p, %w) : …
+    ```
+    becomes
+    ```mlir
+    func.func private @update(%p: tensor<8xf32>, %g: tensor<8xbf16>) -> tensor<8xf32> {
+      %w = graph.convert %g : (tensor<8xbf16>) -> tensor<8xf32>
+      …
+    }
+    %x = call @update(%p, %g) : …
+    ```
+  }];
+}
+
 def GraphChunkLosses : Pass<"graph-chunk-losses", "::mlir::ModuleOp"> {
   let summary = "a head and its loss, some rows at a time";
   let description = [{
@@ -103,7 +127,8 @@ def GraphChunkLosses : Pass<"graph-chunk-losses", "::mlir::ModuleOp"> {
     into that of the logits.
 
     A chunk's logits are some 8 MiB, but a chunk has at least 256 rows, for which
-    matrix products are as fast as for more; its size is a function of shapes only. Rows
+    matrix products are as fast as for more (`graph.fewest_loss_rows` on the module says
+    another number); its size is a function of shapes only. Rows
     that are left over follow the scan; few rows need none.
 
     ```mlir

@@ -1,5 +1,6 @@
 //===- ObjectCacheTest.cpp ------------------------------------------------===//
-#include "compiler/target/cpu/ObjectCache.h"
+#include "compiler/target/common/ObjectCache.h"
+#include "compiler/target/cpu/Kernels.h"
 #include <catch2/catch.hpp>
 
 #include <filesystem>
@@ -7,7 +8,7 @@
 #include <thread>
 #include <unistd.h>
 
-using minigptc::cpu::ObjectCache;
+using minigptc::target::ObjectCache;
 namespace fs = std::filesystem;
 
 namespace {
@@ -19,6 +20,11 @@ struct Folder {
   ~Folder() { fs::remove_all(path); }
   fs::path path;
 };
+
+std::string keyOf(llvm::StringRef text,
+                  const minigptc::cpu::Isa &isa = minigptc::cpu::Isa::baseline()) {
+  return minigptc::cpu::objectKeyOf(text, isa);
+}
 
 uint64_t bytesIn(const fs::path &folder) {
   uint64_t total = 0;
@@ -32,20 +38,20 @@ uint64_t bytesIn(const fs::path &folder) {
 TEST_CASE("what is stored is found, under its key only") {
   Folder folder;
   ObjectCache cache(folder.path);
-  std::string key = ObjectCache::keyOf("kernel a");
-  CHECK(key == ObjectCache::keyOf("kernel a"));
-  CHECK(key != ObjectCache::keyOf("kernel b"));
-  CHECK(key != ObjectCache::keyOf("kernel a", minigptc::cpu::Isa::avx512()));
+  std::string key = keyOf("kernel a");
+  CHECK(key == keyOf("kernel a"));
+  CHECK(key != keyOf("kernel b"));
+  CHECK(key != keyOf("kernel a", minigptc::cpu::Isa::avx512()));
   CHECK(!cache.lookup(key));
   cache.store(key, std::string("object\0code", 11));
   CHECK(cache.lookup(key) == std::string("object\0code", 11));
-  CHECK(!cache.lookup(ObjectCache::keyOf("kernel b")));
+  CHECK(!cache.lookup(keyOf("kernel b")));
 }
 
 TEST_CASE("a damaged entry is as good as none, and is replaced") {
   Folder folder;
   ObjectCache cache(folder.path);
-  std::string key = ObjectCache::keyOf("kernel"), object(5000, 'x');
+  std::string key = keyOf("kernel"), object(5000, 'x');
   for (auto damage : {0, 1, 2, 3}) {
     cache.store(key, object);
     fs::path path = cache.pathOf(key);
@@ -56,8 +62,8 @@ TEST_CASE("a damaged entry is as good as none, and is replaced") {
     else if (damage == 2)
       std::fstream(path, std::ios::in | std::ios::out).seekp(2000).put('y');
     else // another kernel's entry under this name
-      cache.store(ObjectCache::keyOf("other"), object),
-          fs::copy_file(cache.pathOf(ObjectCache::keyOf("other")), path,
+      cache.store(keyOf("other"), object),
+          fs::copy_file(cache.pathOf(keyOf("other")), path,
                         fs::copy_options::overwrite_existing);
     CHECK(!cache.lookup(key));
     CHECK(!fs::exists(path));
@@ -68,7 +74,7 @@ TEST_CASE("a damaged entry is as good as none, and is replaced") {
 
 TEST_CASE("many writers of one entry") {
   Folder folder;
-  std::string key = ObjectCache::keyOf("kernel"), object(100000, 'x');
+  std::string key = keyOf("kernel"), object(100000, 'x');
   std::vector<std::thread> threads;
   std::atomic<int> wrong{0};
   for (int i = 0; i < 4; ++i)
@@ -93,7 +99,7 @@ TEST_CASE("the cache stays within its bound, and the least recently used entries
   Folder folder;
   ObjectCache cache(folder.path, 100000);
   std::string object(10000, 'x');
-  auto key = [](int i) { return ObjectCache::keyOf("kernel " + std::to_string(i)); };
+  auto key = [](int i) { return keyOf("kernel " + std::to_string(i)); };
   for (int i = 0; i < 20; ++i) {
     cache.store(key(i), object);
     fs::last_write_time(cache.pathOf(key(i)),
@@ -110,8 +116,8 @@ TEST_CASE("the cache stays within its bound, and the least recently used entries
 TEST_CASE("a cache that cannot be written is an empty one") {
   ObjectCache nowhere("/proc/no/such/place"), none("");
   for (ObjectCache *cache : {&nowhere, &none}) {
-    cache->store(ObjectCache::keyOf("kernel"), "object");
-    CHECK(!cache->lookup(ObjectCache::keyOf("kernel")));
+    cache->store(keyOf("kernel"), "object");
+    CHECK(!cache->lookup(keyOf("kernel")));
     cache->trim();
   }
 }

@@ -74,3 +74,13 @@ func.func @narrow(%x: tensor<8x4xbf16>, %w: tensor<4x4xbf16>) -> tensor<8x4xbf16
   %0 = graph.add %a, %b : tensor<8x4xbf16>
   return %0 : tensor<8x4xbf16>
 }
+
+// One that keeps its sums in f32 is not.
+// CHECK-LABEL: func @sums
+// CHECK: graph.dot_accumulate %arg0, %arg1, %arg2
+// CHECK-SAME: (tensor<8x4xf32>, tensor<8x4xbf16>, tensor<4x4xbf16>) -> tensor<8x4xf32>
+func.func @sums(%c: tensor<8x4xf32> {graph.donate = 0 : i64}, %x: tensor<8x4xbf16>, %w: tensor<4x4xbf16>) -> tensor<8x4xf32> {
+  %a = graph.dot_general %x, %w, batching_dims = [] x [], contracting_dims = [1] x [1] : (tensor<8x4xbf16>, tensor<4x4xbf16>) -> tensor<8x4xf32>
+  %0 = graph.add %c, %a : tensor<8x4xf32>
+  return %0 : tensor<8x4xf32>
+}

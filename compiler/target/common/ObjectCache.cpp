@@ -1,6 +1,5 @@
 //===- ObjectCache.cpp ----------------------------------------------------===//
-#include "compiler/target/cpu/ObjectCache.h"
-#include "compiler/target/cpu/CodegenId.inc"
+#include "compiler/target/common/ObjectCache.h"
 #include "llvm/ADT/SmallString.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Config/llvm-config.h"
@@ -17,7 +16,8 @@
 #include <sys/stat.h>
 
 using namespace llvm;
-using namespace minigptc::cpu;
+using namespace minigptc;
+using namespace minigptc::target;
 
 static constexpr StringLiteral kMagic = "MGPTOBJ1";
 static constexpr size_t kHeaderSize = 8 + 32; // magic, SHA-256 of the object
@@ -49,9 +49,16 @@ std::string ObjectCache::defaultDirectory() {
   return {};
 }
 
-std::string ObjectCache::keyOf(StringRef kernelText, const Isa &isa) {
-  return toHex(digest({kCodegenId, LLVM_VERSION_STRING, Isa::triple, isa.cpu, kernelText}),
-               /*LowerCase=*/true);
+std::string ObjectCache::directoryOf(const CompileOptions &options) {
+  if (!options.useCache)
+    return "";
+  return options.cacheDir.empty() ? defaultDirectory() : options.cacheDir;
+}
+
+std::string ObjectCache::keyOf(ArrayRef<StringRef> parts) {
+  SmallVector<StringRef> all{LLVM_VERSION_STRING};
+  all.append(parts.begin(), parts.end());
+  return toHex(digest(all), /*LowerCase=*/true);
 }
 
 std::string ObjectCache::pathOf(StringRef key) const {

@@ -1,29 +1,31 @@
 //===- ObjectCache.h - object code of kernels, on disk ----------*- C++ -*-===//
 //
 // A directory of files named by the hash of what the code is made from: the
-// kernel's text, the target, and the code generator itself. Entries carry a
+// kernel's text, the target, and the code generator itself (`kCodegenId` of each
+// target: minigptc_add_codegen_id in CMake). Entries carry a
 // checksum (a damaged one is removed and made anew), appear whole (temporary name,
 // then rename), and the least recently used go when the directory has grown too
 // large. Several processes may use it at once. Nothing here fails: a cache that
 // cannot be read or written is an empty one.
 //
 //   ObjectCache cache(ObjectCache::defaultDirectory());
-//   std::string key = ObjectCache::keyOf(text, isa);
+//   std::string key = ObjectCache::keyOf({kCodegenId, "x86_64", text});
 //   if (auto object = cache.lookup(key)) …
 //   cache.store(key, object);
 //
 //===----------------------------------------------------------------------===//
-#ifndef MINIGPTC_COMPILER_TARGET_CPU_OBJECTCACHE_H
-#define MINIGPTC_COMPILER_TARGET_CPU_OBJECTCACHE_H
+#ifndef MINIGPTC_COMPILER_TARGET_COMMON_OBJECTCACHE_H
+#define MINIGPTC_COMPILER_TARGET_COMMON_OBJECTCACHE_H
 
-#include "compiler/target/cpu/Isa.h"
+#include "minigptc/compiler/Compile.h"
+#include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringRef.h"
 
 #include <cstdint>
 #include <optional>
 #include <string>
 
-namespace minigptc::cpu {
+namespace minigptc::target {
 
 class ObjectCache {
 public:
@@ -34,7 +36,10 @@ public:
   /// $XDG_CACHE_HOME/minigptc, else $HOME/.cache/minigptc; empty (no cache) if
   /// neither variable is set.
   static std::string defaultDirectory();
-  static std::string keyOf(llvm::StringRef kernelText, const Isa &isa = Isa::baseline());
+  /// What the options ask for: none, a directory, or the default.
+  static std::string directoryOf(const CompileOptions &options);
+  /// The hash of all that an entry is made from, LLVM's version included.
+  static std::string keyOf(llvm::ArrayRef<llvm::StringRef> parts);
 
   std::optional<std::string> lookup(llvm::StringRef key) const;
   void store(llvm::StringRef key, llvm::StringRef object) const;
@@ -50,6 +55,6 @@ private:
   uint64_t maxBytes;
 };
 
-} // namespace minigptc::cpu
+} // namespace minigptc::target
 
-#endif // MINIGPTC_COMPILER_TARGET_CPU_OBJECTCACHE_H
+#endif // MINIGPTC_COMPILER_TARGET_COMMON_OBJECTCACHE_H
