@@ -7,14 +7,7 @@ set(model --preset default --set model.d_model=768 --set model.num_heads=12 --se
     --set model.num_layers=12 --set model.vocab_size=50257 --set model.tie_embeddings=true
     --set model.context_length=1024 --set training.batch_size=8 --set training.precision=bf16)
 
-function(run out)
-  execute_process(COMMAND ${MINIGPTC} ${ARGN} OUTPUT_VARIABLE text ERROR_VARIABLE errors RESULT_VARIABLE status)
-  if(NOT status EQUAL 0)
-    list(JOIN ARGN " " command)
-    message(FATAL_ERROR "minigptc ${command} fails:\n${errors}")
-  endif()
-  set(${out} "${text}" PARENT_SCOPE)
-endfunction()
+include(${CMAKE_CURRENT_LIST_DIR}/run.cmake)
 
 set(artifact ${OUT}.mgx)
 run(ignored compile ${model} --target cuda --quiet -o ${artifact})

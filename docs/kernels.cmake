@@ -3,14 +3,7 @@
 # Registers are the toolkit's: with another one than the page's there is nothing to compare.
 cmake_minimum_required(VERSION 3.20)
 
-function(run out)
-  execute_process(COMMAND ${MINIGPTC} ${ARGN} OUTPUT_VARIABLE text ERROR_VARIABLE errors RESULT_VARIABLE status)
-  if(NOT status EQUAL 0)
-    list(JOIN ARGN " " command)
-    message(FATAL_ERROR "minigptc ${command} fails:\n${errors}")
-  endif()
-  set(${out} "${text}" PARENT_SCOPE)
-endfunction()
+include(${CMAKE_CURRENT_LIST_DIR}/run.cmake)
 
 run(version --version)
 if(NOT version MATCHES "CUDA toolkit ([0-9.]+)")

@@ -1,0 +1,10 @@
+# For the scripts that write pages: what `minigptc ARGUMENTS…` prints, in a variable; fails with its errors.
+#   run(version --version)
+function(run out)
+  execute_process(COMMAND ${MINIGPTC} ${ARGN} OUTPUT_VARIABLE text ERROR_VARIABLE errors RESULT_VARIABLE status)
+  if(NOT status EQUAL 0)
+    list(JOIN ARGN " " command)
+    message(FATAL_ERROR "minigptc ${command} fails:\n${errors}")
+  endif()
+  set(${out} "${text}" PARENT_SCOPE)
+endfunction()
