@@ -1,6 +1,7 @@
 # Writes docs/reference/communication.md: what a training step sends, by preset and mode.
 #   cmake -DMINIGPTC=build/release/bin/minigptc -DOUT=page.md -P docs/communication.cmake
 cmake_minimum_required(VERSION 3.20)
+include(${CMAKE_CURRENT_LIST_DIR}/run.cmake)
 
 # json_number(OUT JSON DEFAULT PATH...): a number, or the default where there is none.
 function(json_number out json default)
@@ -21,11 +22,7 @@ endfunction()
 
 # add_case(NAME FLAGS...): a row of the table.
 function(add_case name)
-  execute_process(COMMAND ${MINIGPTC} explain --json ${ARGN} OUTPUT_VARIABLE json
-                  ERROR_VARIABLE errors RESULT_VARIABLE status)
-  if(NOT status EQUAL 0)
-    message(FATAL_ERROR "minigptc explain ${ARGN} fails:\n${errors}")
-  endif()
+  run(json explain --json ${ARGN})
   json_number(count "${json}" 0 totals count)
   json_number(bytes "${json}" 0 totals bytes)
   kilobytes(sent ${bytes})
