@@ -2,7 +2,7 @@
 # component "runtime", of which the package's own files are part:
 #   cmake --install build --prefix P
 # A library that is linked here and missing in the list fails to configure.
-install(TARGETS MinigptcMLIR MinigptcAnalysis MinigptcGraph MinigptcGraphTransforms MinigptcDist MinigptcDistTransforms MinigptcExec MinigptcExecTransforms MinigptcInterpreter
+install(TARGETS MinigptcMLIR MinigptcAnalysis MinigptcGraph MinigptcGraphTransforms MinigptcDist MinigptcSchedules MinigptcDistTransforms MinigptcExec MinigptcExecTransforms MinigptcInterpreter
                 MinigptcGraphToLoops MinigptcGraphToExec MinigptcTargetCommon MinigptcArtifact MinigptcCpuTarget MinigptcCudaEmulation MinigptcCudaTarget MinigptcPipelines MinigptcCompile
                 MinigptcTrace MinigptcNn MinigptcOptim MinigptcJit MinigptcExplain MinigptcCompiler
         EXPORT minigptcCompilerTargets

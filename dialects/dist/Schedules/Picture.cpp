@@ -1,0 +1,171 @@
+#include "dialects/dist/Schedules/Picture.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <numeric>
+
+namespace minigptc::dist {
+namespace {
+
+int64_t tickOf(const Simulation &run, int64_t maxTicks) {
+  int64_t tick = 0;
+  for (const std::vector<TimedTask> &stage : run.stages)
+    for (const TimedTask &task : stage)
+      tick = std::gcd(tick, std::gcd(task.begin, task.end));
+  tick = std::max<int64_t>(tick, 1);
+  return std::max(tick, (run.total + maxTicks - 1) / std::max<int64_t>(maxTicks, 1));
+}
+
+/// "F3", "B0b".
+std::string labelOf(const StageTask &task, const Pipeline &pipeline) {
+  std::string label = (task.backward ? "B" : "F") + std::to_string(task.microBatch);
+  if (pipeline.chunks > 1)
+    label +=
+        task.chunk < 26 ? std::string(1, char('a' + task.chunk)) : "." + std::to_string(task.chunk);
+  return label;
+}
+
+/// The row's cells, one per tick.
+std::vector<std::string> cellsOf(const Simulation &run, const std::vector<TimedTask> &stage,
+                                 int64_t tick, int64_t ticks) {
+  std::vector<std::string> cells;
+  auto task = stage.begin();
+  auto shown = stage.end();
+  for (int64_t i = 0; i < ticks; ++i) {
+    int64_t middle = i * tick + tick / 2;
+    while (task != stage.end() && task->end <= middle)
+      ++task;
+    bool idle = task == stage.end() || task->begin > middle;
+    cells.push_back(idle ? "." : task == shown ? "-" : labelOf(task->task, run.pipeline));
+    if (!idle)
+      shown = task;
+  }
+  return cells;
+}
+
+void appendRow(std::string &text, const std::string &head, const std::vector<std::string> &cells,
+               size_t headWidth, size_t width) {
+  std::string row = head + std::string(headWidth - head.size() + 2, ' ');
+  for (const std::string &cell : cells)
+    row += cell + std::string(width - cell.size() + 1, ' ');
+  row.erase(row.find_last_not_of(' ') + 1);
+  text += row + "\n";
+}
+
+std::string escaped(std::string_view text) {
+  std::string result;
+  for (char c : text)
+    result += c == '&' ? "&amp;" : c == '<' ? "&lt;" : c == '>' ? "&gt;" : std::string(1, c);
+  return result;
+}
+
+/// Sizes of the SVG, in its units.
+constexpr int64_t kLeft = 80, kTop = 56, kRow = 34, kCell = 30;
+/// A width that long schedules are squeezed into.
+constexpr int64_t kMaxWidth = 2400;
+
+template <typename... Values> std::string format(const char *form, Values... values) {
+  char buffer[512];
+  int size = std::snprintf(buffer, sizeof buffer, form, values...);
+  return std::string(buffer, size_t(std::clamp<int>(size, 0, int(sizeof buffer) - 1)));
+}
+
+class SvgPicture {
+public:
+  SvgPicture(const Simulation &run, int64_t maxTicks) : run_(run), tick_(tickOf(run, maxTicks)) {
+    ticks_ = (run.total + tick_ - 1) / tick_;
+    width_ = std::min(ticks_ * kCell, kMaxWidth);
+  }
+
+  std::string draw(std::string_view title) {
+    int64_t rows = run_.pipeline.stages;
+    long long height = kTop + rows * kRow + 44;
+    text_ = format("<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %lld %lld\" "
+                   "font-family=\"sans-serif\" font-size=\"11\">\n",
+                   (long long)(kLeft + width_ + 20), height);
+    text_ += "<title>" + escaped(title) + "</title>\n";
+    text_ += format("<text x=\"%lld\" y=\"20\" font-size=\"14\">", (long long)kLeft) +
+             escaped(title) + "</text>\n";
+    drawTicks();
+    for (int64_t stage = 0; stage < rows; ++stage)
+      drawStage(stage);
+    drawLegend(kTop + rows * kRow + 16);
+    return text_ + "</svg>\n";
+  }
+
+private:
+  double x(int64_t time) const {
+    return double(kLeft) + double(width_) * double(time) / double(ticks_ * tick_);
+  }
+  void drawTicks() {
+    int64_t step = std::max<int64_t>(1, (ticks_ * kCell + kMaxWidth - 1) / kMaxWidth);
+    for (int64_t i = 0; i < ticks_; i += step)
+      text_ +=
+          format("<text x=\"%.1f\" y=\"%lld\" text-anchor=\"middle\" fill=\"#666\">%lld</text>\n",
+                 x(i * tick_ + tick_ / 2), (long long)(kTop - 8), (long long)(i + 1));
+  }
+  void drawRect(double from, double to, double y, const char *what, const char *color) {
+    text_ += format("<rect class=\"%s\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%lld\" "
+                    "fill=\"%s\" stroke=\"#fff\"/>\n",
+                    what, from, y, to - from, (long long)(kRow - 6), color);
+  }
+  /// Chunks in shades.
+  const char *colorOf(const StageTask &task) const {
+    static const char *const forward[] = {"#7fb2e5", "#a9cdf0"};
+    static const char *const backward[] = {"#f0a860", "#f6cb9c"};
+    return (task.backward ? backward : forward)[task.chunk % 2];
+  }
+  void drawStage(int64_t stage) {
+    double y = double(kTop + stage * kRow);
+    text_ += format("<text x=\"8\" y=\"%.1f\">stage %lld</text>\n", y + 18, (long long)stage);
+    int64_t last = 0;
+    for (const TimedTask &task : run_.stages[size_t(stage)]) {
+      if (task.begin > last)
+        drawRect(x(last), x(task.begin), y, "idle", "#e6e6e6");
+      last = task.end;
+      drawRect(x(task.begin), x(task.end), y, task.task.backward ? "backward" : "forward",
+               colorOf(task.task));
+      text_ += format("<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"middle\">%s</text>\n",
+                      (x(task.begin) + x(task.end)) / 2, y + 18,
+                      labelOf(task.task, run_.pipeline).c_str());
+    }
+    if (last < run_.total)
+      drawRect(x(last), x(run_.total), y, "idle", "#e6e6e6");
+  }
+  void drawLegend(int64_t y) {
+    text_ += format("<text x=\"%lld\" y=\"%lld\">F forward, B backward, grey idle: %.1f %% of the "
+                    "stages' time</text>\n",
+                    (long long)kLeft, (long long)(y + 8), 100 * run_.bubble());
+  }
+
+  const Simulation &run_;
+  int64_t tick_, ticks_ = 0, width_ = 0;
+  std::string text_;
+};
+
+} // namespace
+
+std::string drawText(const Simulation &run, int64_t maxTicks) {
+  int64_t tick = tickOf(run, maxTicks), ticks = (run.total + tick - 1) / tick;
+  std::vector<std::vector<std::string>> rows;
+  std::vector<std::string> &numbers = rows.emplace_back();
+  for (int64_t i = 0; i < ticks; ++i)
+    numbers.push_back(std::to_string(i + 1));
+  for (const std::vector<TimedTask> &stage : run.stages)
+    rows.push_back(cellsOf(run, stage, tick, ticks));
+  size_t width = 1;
+  for (const std::vector<std::string> &row : rows)
+    for (const std::string &cell : row)
+      width = std::max(width, cell.size());
+  std::string last = "stage " + std::to_string(run.pipeline.stages - 1), text;
+  appendRow(text, "tick", rows.front(), last.size(), width);
+  for (size_t stage = 0; stage + 1 < rows.size(); ++stage)
+    appendRow(text, "stage " + std::to_string(stage), rows[stage + 1], last.size(), width);
+  return text;
+}
+
+std::string drawSvg(const Simulation &run, std::string_view title, int64_t maxTicks) {
+  return SvgPicture(run, maxTicks).draw(title);
+}
+
+} // namespace minigptc::dist
