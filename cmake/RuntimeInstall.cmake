@@ -4,7 +4,7 @@ include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 set(packageDir ${CMAKE_INSTALL_LIBDIR}/cmake/minigptc)
 
-install(TARGETS MinigptcRuntimeCore MinigptcTrain MinigptcRuntime EXPORT minigptcTargets
+install(TARGETS MinigptcRuntimeCore MinigptcText MinigptcTrain MinigptcRuntime EXPORT minigptcTargets
         ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT runtime)
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/runtime/include/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT runtime)
 install(EXPORT minigptcTargets NAMESPACE minigptc:: DESTINATION ${packageDir} COMPONENT runtime)

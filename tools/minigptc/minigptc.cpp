@@ -31,5 +31,6 @@ int main(int argc, char **argv) {
   addDevicesCommand(app, exitStatus);
   addConfigCommand(app, exitStatus);
   addDataCommand(app, exitStatus);
+  addTokenizerCommand(app, exitStatus);
   return parseCommandLine(app, argc, argv, exitStatus);
 }

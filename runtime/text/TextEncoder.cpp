@@ -1,0 +1,75 @@
+#include "minigptc/runtime/Tokenizer.h"
+
+#include "runtime/text/Parts.h"
+#include "runtime/text/PieceEncoder.h"
+
+namespace minigptc::runtime {
+
+using namespace text;
+
+namespace {
+
+/// The ids of a part. Memory that nobody has written to takes no place.
+struct IdBuffer {
+  std::unique_ptr<int32_t[]> ids;
+  size_t capacity = 0, count = 0;
+  void reserve(size_t wanted) {
+    if (wanted <= capacity)
+      return;
+    ids.reset(); // first, so that never both are there
+    ids = std::make_unique_for_overwrite<int32_t[]>(wanted);
+    capacity = wanted;
+  }
+};
+
+} // namespace
+
+class TextEncoder::State : public PartWorker {
+public:
+  State(Tokenizer tokenizer, TokenSink sink, TextEncoderOptions options)
+      : tokenizer_(std::move(tokenizer)), sink_(std::move(sink)), pool_(options.threads),
+        text_(Cuts(tokenizer_.pattern(), tokenizer_.tables().matcher), pool_, options.partBytes,
+              *this) {
+    for (int i = 0; i < pool_.threads(); ++i)
+      encoders_.emplace_back(tokenizer_.tables());
+  }
+
+  PartedText &text() { return text_; }
+
+  void begin(size_t parts) override {
+    if (buffers_.size() < parts)
+      buffers_.resize(parts);
+  }
+  void work(const Part &part) override {
+    IdBuffer &buffer = buffers_[part.index];
+    buffer.reserve(part.bytes.size() + PieceEncoder::kSlack);
+    const uint8_t *begin = part.bytes.data();
+    PieceEncoder &encoder = encoders_[size_t(part.worker)];
+    int32_t *end = encoder.encodeText(begin, begin + part.bytes.size(), buffer.ids.get());
+    buffer.count = size_t(end - buffer.ids.get());
+  }
+  Status end(size_t parts) override {
+    for (size_t i = 0; i < parts; ++i)
+      MINIGPTC_RETURN_IF_ERROR(sink_({buffers_[i].ids.get(), buffers_[i].count}));
+    return Status::success();
+  }
+
+private:
+  Tokenizer tokenizer_;
+  TokenSink sink_;
+  ThreadPool pool_;
+  std::vector<PieceEncoder> encoders_; ///< by worker
+  std::vector<IdBuffer> buffers_;      ///< by part of the batch
+  PartedText text_;
+};
+
+TextEncoder::TextEncoder(Tokenizer tokenizer, TokenSink sink, TextEncoderOptions options)
+    : state_(std::make_unique<State>(std::move(tokenizer), std::move(sink), options)) {}
+TextEncoder::TextEncoder(TextEncoder &&) noexcept = default;
+TextEncoder::~TextEncoder() = default;
+
+Status TextEncoder::add(std::string_view bytes) { return state_->text().add(bytes); }
+
+Status TextEncoder::finish() { return state_->text().finish(); }
+
+} // namespace minigptc::runtime
