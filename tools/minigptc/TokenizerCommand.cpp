@@ -333,6 +333,11 @@ Status decode(const DecodeFlags &flags) {
   return decoder.finish();
 }
 
+/// An option with several values, each taken as it is: "[a]" is no list.
+CLI::Option *takeSeveral(CLI::Option *option) {
+  return option->expected(1, 1 << 20)->allow_extra_args(false);
+}
+
 void addThreads(CLI::App &command, int &threads) {
   command.add_option("--threads", threads, "0: one for each core; the result is the same")
       ->type_name("N")
@@ -353,7 +358,8 @@ void addTrain(CLI::App &parent, int &exitStatus) {
   command->footer("Example:\n  minigptc tokenizer train --text book.txt --vocab-size 5000 "
                   "--special '<|endoftext|>' -o tokenizer");
   auto flags = std::make_shared<TrainFlags>();
-  command->add_option("--text", flags->texts, "Texts to learn from; each is a text of its own")
+  takeSeveral(command->add_option("--text", flags->texts,
+                                  "Texts to learn from; each is a text of its own"))
       ->required()
       ->type_name("FILE");
   command
@@ -361,9 +367,8 @@ void addTrain(CLI::App &parent, int &exitStatus) {
                    "Tokens in all: 256 bytes, the special tokens, and merged ones")
       ->required()
       ->type_name("N");
-  command
-      ->add_option("--special", flags->specials,
-                   "Tokens that stand for themselves, and separate texts")
+  takeSeveral(command->add_option("--special", flags->specials,
+                                  "Tokens that stand for themselves, and separate texts"))
       ->type_name("TOKEN");
   command
       ->add_option("--pattern", flags->pattern, "How texts are cut into words: gpt2, llama3, qwen2")
