@@ -34,7 +34,7 @@ public:
     for (bool first = true; !take('}'); first = false) {
       if (!first)
         MINIGPTC_RETURN_IF_ERROR(expect(',', "',' or '}'"));
-      size_t begin = at_;
+      size_t begin = offset();
       std::string key;
       MINIGPTC_RETURN_IF_ERROR(string(key));
       if (!keys.insert(key).second)

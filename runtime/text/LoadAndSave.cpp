@@ -42,7 +42,7 @@ StatusOr<Tokenizer> loadJson(const std::string &path) {
     return contents.status();
   StatusOr<Definition> definition = readTokenizerJson(*contents, path);
   if (!definition)
-    return definition.status();
+    return atFile(definition.status(), path);
   StatusOr<Tokenizer> tokenizer = build(*std::move(definition));
   return tokenizer ? tokenizer : atFile(tokenizer.status(), path);
 }
@@ -60,7 +60,7 @@ StatusOr<Tokenizer> loadVocabulary(const std::filesystem::path &folder) {
   StatusOr<Definition> definition =
       readVocabulary(*vocabulary, vocabularyPath, *merges, mergesPath);
   if (!definition)
-    return definition.status();
+    return atFile(definition.status(), vocabularyPath);
   StatusOr<Tokenizer> tokenizer = build(*std::move(definition));
   return tokenizer ? tokenizer : atFile(tokenizer.status(), vocabularyPath);
 }

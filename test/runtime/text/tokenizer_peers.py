@@ -35,7 +35,8 @@ EMOJI = ["😀", "👨\u200d👩\u200d👧", "🏳\ufe0f\u200d🌈", "👍🏽",
 def char(rng):
     low, high = rng.choice(RANGES)
     code = rng.randrange(low, high)
-    return chr(code) if not 0xd800 <= code < 0xe000 else "?"
+    taken = 0xd800 <= code < 0xe000 or 0xf0000 <= code < 0xf0100  # surrogates; see "private"
+    return "?" if taken else chr(code)
 
 
 def fragment(rng):

@@ -117,7 +117,7 @@ private:
 
 struct TokenizerTraining {
   int64_t vocabularySize = 0; ///< bytes, special tokens and merged tokens
-  std::vector<std::string> specialTokens;
+  std::vector<std::string> specialTokens = {};
   TextPattern pattern = TextPattern::gpt2;
   int threads = 1; ///< 0: one for each core; the result is the same
 };
