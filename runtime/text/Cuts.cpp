@@ -1,5 +1,6 @@
 #include "runtime/text/Cuts.h"
 
+#include "runtime/text/NormalForm.h"
 #include "runtime/text/Pieces.h"
 
 #include <algorithm>
@@ -20,13 +21,17 @@ void Cuts::visitCuts(const uint8_t *from, std::span<const uint8_t> text, Visit &
     ++p;
   if (p >= known)
     return;
+  const uint8_t *q = p; // the character before `p`
   Character before = characterAt(p, end);
   for (p += before.length; p <= known;) {
     Character c = characterAt(p, end);
+    // Stable characters stay of their kind, even where they join with what follows.
     if (p >= from && alwaysCut(pattern_, before.kind, c.kind) &&
+        (!normalize_ || (isStable(q, end) && isStable(p, end))) &&
         !matcher_.straddles(begin, p, end) && !visit(p))
       return;
     before = c;
+    q = p;
     p += c.length;
   }
 }

@@ -3,7 +3,7 @@
 // A place is a cut if pieces end there whatever is before and behind (`alwaysCut`), and no
 // special token reaches across it. The ids of the text are those of its parts, joined.
 //
-//   Cuts cuts(TextPattern::gpt2, matcher);
+//   Cuts cuts(TextPattern::gpt2, matcher, /*normalize=*/false);
 //   if (const uint8_t *cut = cuts.first(from, text)) ...
 //
 //===----------------------------------------------------------------------===//
@@ -18,7 +18,9 @@ namespace minigptc::runtime::text {
 /// what follows them.
 class Cuts {
 public:
-  Cuts(TextPattern pattern, const SpecialMatcher &matcher) : pattern_(pattern), matcher_(matcher) {}
+  /// `normalize`: what is cut is brought into normal form behind it.
+  Cuts(TextPattern pattern, const SpecialMatcher &matcher, bool normalize)
+      : pattern_(pattern), matcher_(matcher), normalize_(normalize) {}
 
   /// The first cut at `from` or behind it, inside the text; null if there is none.
   const uint8_t *first(const uint8_t *from, std::span<const uint8_t> text) const;
@@ -32,6 +34,7 @@ private:
 
   TextPattern pattern_;
   const SpecialMatcher &matcher_;
+  bool normalize_;
 };
 
 } // namespace minigptc::runtime::text

@@ -1,6 +1,7 @@
 #include "runtime/text/JsonReader.h"
 
 #include "runtime/base/Log.h"
+#include "runtime/text/NormalForm.h"
 #include "runtime/text/Repair.h"
 
 #include <algorithm>
@@ -69,18 +70,6 @@ Status JsonReader::hex4(uint32_t &code) {
     return error("no JSON: four hexadecimal digits should be here", at_);
   at_ += 4;
   return Status::success();
-}
-
-static void appendUtf8(uint32_t code, std::string &out) {
-  if (code < 0x80) {
-    out += char(code);
-    return;
-  }
-  int tails = code < 0x800 ? 1 : code < 0x10000 ? 2 : 3;
-  static constexpr uint8_t lead[] = {0, 0xc0, 0xe0, 0xf0};
-  out += char(lead[tails] | code >> (6 * tails));
-  while (tails-- > 0)
-    out += char(0x80 | ((code >> (6 * tails)) & 0x3f));
 }
 
 /// Behind a backslash.

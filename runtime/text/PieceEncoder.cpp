@@ -139,10 +139,22 @@ int32_t *PieceEncoder::encodePlain(const uint8_t *begin, const uint8_t *end, con
   return out;
 }
 
+int32_t *PieceEncoder::encodeNormal(const uint8_t *begin, const uint8_t *end, const uint8_t *limit,
+                                    int32_t *out) {
+  if (isNormal(begin, end))
+    return encodePlain(begin, end, limit, out);
+  normal_.clear();
+  appendNormal(begin, end, normal_);
+  begin = reinterpret_cast<const uint8_t *>(normal_.data());
+  return encodePlain(begin, begin + normal_.size(), begin + normal_.size(), out);
+}
+
 int32_t *PieceEncoder::encodeText(const uint8_t *begin, const uint8_t *end, int32_t *out) {
   for (const uint8_t *p = begin; p < end;) {
     std::optional<SpecialMatch> special = tables_.matcher.find(p, end);
-    out = encodePlain(p, special ? special->begin : end, end, out);
+    const uint8_t *plainEnd = special ? special->begin : end;
+    out = tables_.definition.normalize ? encodeNormal(p, plainEnd, end, out)
+                                       : encodePlain(p, plainEnd, end, out);
     if (!special)
       break;
     *out++ = special->id;

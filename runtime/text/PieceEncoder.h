@@ -10,6 +10,7 @@
 #ifndef MINIGPTC_RUNTIME_TEXT_PIECEENCODER_H
 #define MINIGPTC_RUNTIME_TEXT_PIECEENCODER_H
 
+#include "runtime/text/NormalForm.h"
 #include "runtime/text/ShortKey.h"
 #include "runtime/text/TokenizerTables.h"
 
@@ -52,20 +53,26 @@ private:
 /// Not thread-safe. Does not own the tables.
 class PieceEncoder {
 public:
-  /// Ids that are written at once, though fewer may count.
-  static constexpr size_t kSlack = PieceCache::kMaxIds;
-
   explicit PieceEncoder(const TokenizerTables &tables, size_t textBytes = ~size_t(0))
       : tables_(tables), cache_(textBytes) {}
 
-  /// Writes the ids of a text, special tokens and all, to `out`, which has room for
-  /// `end - begin + kSlack`: an id stands for a byte or more. The end of what counts.
+  /// Room for the ids of a text: an id stands for a byte or more.
+  static size_t room(const TokenizerTables &tables, size_t textBytes) {
+    return textBytes * (tables.definition.normalize ? kNormalGrowth : 1) + kSlack;
+  }
+
+  /// Writes the ids of a text, special tokens and all, to `out`, which has the room. The end
+  /// of what counts.
   int32_t *encodeText(const uint8_t *begin, const uint8_t *end, int32_t *out);
 
 private:
+  /// Ids that are written at once, though fewer may count.
+  static constexpr size_t kSlack = PieceCache::kMaxIds;
   /// A text without special tokens; `limit` is the end of what may be read.
   int32_t *encodePlain(const uint8_t *begin, const uint8_t *end, const uint8_t *limit,
                        int32_t *out);
+  int32_t *encodeNormal(const uint8_t *begin, const uint8_t *end, const uint8_t *limit,
+                        int32_t *out);
   int32_t *encodeNew(const uint8_t *piece, size_t length, const ShortKey *key, int32_t *out);
   /// Each fills `ids_` with what becomes of it.
   void merge(const uint8_t *piece, size_t length);
@@ -80,6 +87,7 @@ private:
   std::vector<int32_t> ids_;
   std::vector<uint64_t> candidates_, heap_;
   std::vector<uint32_t> next_, previous_;
+  std::string normal_;
 };
 
 } // namespace minigptc::runtime::text

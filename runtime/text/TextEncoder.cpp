@@ -28,8 +28,9 @@ class TextEncoder::State : public PartWorker {
 public:
   State(Tokenizer tokenizer, TokenSink sink, TextEncoderOptions options)
       : tokenizer_(std::move(tokenizer)), sink_(std::move(sink)), pool_(options.threads),
-        text_(Cuts(tokenizer_.pattern(), tokenizer_.tables().matcher), pool_, options.partBytes,
-              *this) {
+        text_(Cuts(tokenizer_.pattern(), tokenizer_.tables().matcher,
+                   tokenizer_.tables().definition.normalize),
+              pool_, options.partBytes, *this) {
     for (int i = 0; i < pool_.threads(); ++i)
       encoders_.emplace_back(tokenizer_.tables());
   }
@@ -42,7 +43,7 @@ public:
   }
   void work(const Part &part) override {
     IdBuffer &buffer = buffers_[part.index];
-    buffer.reserve(part.bytes.size() + PieceEncoder::kSlack);
+    buffer.reserve(PieceEncoder::room(tokenizer_.tables(), part.bytes.size()));
     const uint8_t *begin = part.bytes.data();
     PieceEncoder &encoder = encoders_[size_t(part.worker)];
     int32_t *end = encoder.encodeText(begin, begin + part.bytes.size(), buffer.ids.get());

@@ -30,7 +30,7 @@ std::optional<int32_t> Tokenizer::specialId(std::string_view text) const {
 uint64_t Tokenizer::hash() const { return tables_->hash; }
 
 std::vector<int32_t> Tokenizer::encode(std::string_view text) const {
-  auto ids = std::make_unique_for_overwrite<int32_t[]>(text.size() + PieceEncoder::kSlack);
+  auto ids = std::make_unique_for_overwrite<int32_t[]>(PieceEncoder::room(*tables_, text.size()));
   const uint8_t *begin = reinterpret_cast<const uint8_t *>(text.data());
   PieceEncoder encoder(*tables_, text.size());
   return {ids.get(), encoder.encodeText(begin, begin + text.size(), ids.get())};

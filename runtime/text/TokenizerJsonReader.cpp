@@ -48,7 +48,7 @@ private:
   JsonReader reader_;
   DefinitionBuilder builder_;
   size_t sectionOffset_ = 0;
-  bool hasModel_ = false, hasPattern_ = false, wholePieces_ = false;
+  bool hasModel_ = false, hasPattern_ = false, wholePieces_ = false, normalize_ = false;
   TextPattern pattern_ = TextPattern::gpt2;
   std::string postProcessor_;
 };
@@ -87,15 +87,22 @@ Status TokenizerJsonReader::section(const std::string &key) {
     return model();
   if (key == "added_tokens")
     return reader_.array([&] { return addedToken(); });
-  if (key == "truncation" || key == "padding" || key == "normalizer")
+  if (key == "truncation" || key == "padding")
     return onlyNull(key);
-  if (key != "version" && key != "pre_tokenizer" && key != "post_processor" && key != "decoder")
+  if (key != "version" && key != "pre_tokenizer" && key != "post_processor" && key != "decoder" &&
+      key != "normalizer")
     return refuse("the file has the key " + quote(key) + ", whose meaning is unknown");
   MINIGPTC_RETURN_IF_ERROR(tree(json, raw));
   if (key == "pre_tokenizer")
     return preTokenizer(json);
   if (key == "decoder")
     return checkDecoder(json);
+  if (key == "normalizer") {
+    normalize_ = !json.is_null();
+    return json.is_null() || json == Json{{"type", "NFC"}}
+               ? Status::success()
+               : refuse("the file has the normalizer " + quote(typeOf(json)));
+  }
   if (key != "post_processor")
     return Status::success();
   postProcessor_ = raw;
@@ -270,6 +277,7 @@ StatusOr<Definition> TokenizerJsonReader::read() {
   StatusOr<Definition> definition = builder_.finish(place, place, /*leftOverAreSpecial=*/false);
   if (definition) {
     definition->pattern = pattern_;
+    definition->normalize = normalize_;
     definition->wholePieces = wholePieces_;
     definition->postProcessor = postProcessor_;
   }

@@ -26,7 +26,7 @@ private:
 uint64_t hashOf(const Definition &definition, const std::vector<SpecialToken> &specials) {
   CanonicalHash hash;
   hash.number(uint64_t(definition.pattern));
-  hash.number(definition.wholePieces);
+  hash.number(uint64_t(definition.normalize) << 1 | uint64_t(definition.wholePieces));
   hash.number(definition.tokens.size());
   for (const std::string &token : definition.tokens)
     hash.bytes(token);
@@ -56,7 +56,13 @@ bool overlap(std::string_view a, std::string_view b) {
 
 /// Tokens with and without the flag `normalized` are looked for one kind after the other;
 /// here all at once.
-Status checkOrder(const std::vector<AddedToken> &added) {
+Status checkOrder(const std::vector<AddedToken> &added, bool normalize) {
+  for (const AddedToken &first : added)
+    if (first.normalized && normalize)
+      return Status(
+          StatusCode::invalidArgument,
+          "the added token " + quote(first.text) +
+              " has \"normalized\", and the file a normalizer: such tokens are not found");
   for (const AddedToken &first : added)
     if (first.normalized)
       for (const AddedToken &second : added)
@@ -104,7 +110,7 @@ StatusOr<Tokenizer> build(Definition definition) {
                     "the special token " + quote(token.text) + " is there twice");
     tables->specials.push_back({token.id, token.text});
   }
-  MINIGPTC_RETURN_IF_ERROR(checkOrder(added));
+  MINIGPTC_RETURN_IF_ERROR(checkOrder(added, tables->definition.normalize));
   MINIGPTC_RETURN_IF_ERROR(setBytes(*tables));
   tables->merges = MergeTable(tables->definition.merges.size());
   uint32_t rank = 0;

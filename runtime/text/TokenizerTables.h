@@ -40,6 +40,8 @@ struct Definition {
   std::vector<MergePair> merges;   ///< by rank
   std::vector<AddedToken> added;   ///< each is in `tokens`, too
   TextPattern pattern = TextPattern::gpt2;
+  /// Texts are brought into Unicode's normal form C first.
+  bool normalize = false;
   /// A piece that is a token is that token, whatever the merges say.
   bool wholePieces = false;
   /// The `post_processor` of the tokenizer.json, as JSON, to be written back.

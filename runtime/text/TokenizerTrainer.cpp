@@ -53,7 +53,8 @@ public:
   State(TokenizerTraining options, Definition definition, Tokenizer cutter)
       : options_(std::move(options)), definition_(std::move(definition)),
         cutter_(std::move(cutter)), pool_(options_.threads), counts_(size_t(pool_.threads())),
-        text_(Cuts(options_.pattern, cutter_.tables().matcher), pool_, kPartBytes, *this) {}
+        text_(Cuts(options_.pattern, cutter_.tables().matcher, /*normalize=*/false), pool_,
+              kPartBytes, *this) {}
 
   PartedText &text() { return text_; }
   StatusOr<Tokenizer> train();

@@ -80,7 +80,8 @@ std::string tokenizerJson(const Definition &definition, const std::vector<std::s
   return "{\n  \"version\": \"1.0\",\n  \"truncation\": null,\n  \"padding\": null,\n"
          "  \"added_tokens\": " +
          addedArray(definition) +
-         ",\n  \"normalizer\": null,\n  \"pre_tokenizer\": " + preTokenizer(definition.pattern) +
+         ",\n  \"normalizer\": " + (definition.normalize ? "{\"type\": \"NFC\"}" : "null") +
+         ",\n  \"pre_tokenizer\": " + preTokenizer(definition.pattern) +
          ",\n  \"post_processor\": " +
          (definition.postProcessor.empty() ? "null" : definition.postProcessor) +
          ",\n  \"decoder\": " + byteLevel +

@@ -1,5 +1,6 @@
 #include "runtime/text/ByteAlphabet.h"
 #include "runtime/text/JsonReader.h"
+#include "runtime/text/NormalForm.h"
 #include "runtime/text/Repair.h"
 #include "test/runtime/text/TextSupport.h"
 
@@ -109,4 +110,25 @@ TEST_CASE("what is no JSON has a place") {
     CHECK(contains(status.message(), message));
     CHECK(status.place() == place);
   }
+}
+
+TEST_CASE("texts are brought into normal form C") {
+  auto normal = [](const std::string &text) {
+    const uint8_t *begin = reinterpret_cast<const uint8_t *>(text.data());
+    std::string out;
+    appendNormal(begin, begin + text.size(), out);
+    if (isNormal(begin, begin + text.size()))
+      CHECK(out == text);
+    return out;
+  };
+  CHECK(normal("plain, \u00e9 \u4f60 \xff") == "plain, \u00e9 \u4f60 \xff");
+  CHECK(normal("e\u0301te\u0301") == "\u00e9t\u00e9");
+  CHECK(normal("\u00e9\u0323") == "\u1eb9\u0301"); // taken apart, put in order, composed
+  CHECK(normal("a\u0315\u0300\u05ae\u0301b") == "\u00e0\u05ae\u0301\u0315"
+                                                "b");
+  CHECK(normal("\u212b \u2126 \u0958") == "\u00c5 \u03a9 \u0915\u093c"); // singletons, exclusions
+  CHECK(normal("\u1112\u1161\u11ab \ud55c \ud558\u11ab") == "\ud55c \ud55c \ud55c");
+  CHECK(normal("\u0301e\xff\u0301") == "\u0301e\xff\u0301"); // nothing to join with
+  CHECK(normal("\uf900\U0001d15e\U0002f81a") == "\u8c48\U0001d157\U0001d165\u51ac");
+  CHECK(normal("a\u0327\u0301\u0327") == "\u00e1\u0327\u0327");
 }

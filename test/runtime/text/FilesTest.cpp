@@ -88,6 +88,22 @@ TEST_CASE("the hash tells tokenizers apart by what decides on ids") {
   CHECK(loadText(other.dump())->hash() != hash);
 }
 
+TEST_CASE("the normalizer and the post_processor are kept") {
+  Json json = smallJson();
+  json["normalizer"] = {{"type", "NFC"}};
+  json["post_processor"] = {{"type", "TemplateProcessing"}, {"single", Json::array()}};
+  StatusOr<Tokenizer> tokenizer = loadText(json.dump());
+  REQUIRE(tokenizer.ok());
+  CHECK(tokenizer->hash() != loadText(smallJson().dump())->hash());
+  TempFolder folder;
+  REQUIRE(tokenizer->save(folder.path.string()).ok());
+  Json saved = Json::parse(readText(folder.file("tokenizer.json")));
+  CHECK(saved["normalizer"] == json["normalizer"]);
+  CHECK(saved["post_processor"] == json["post_processor"]);
+  json["added_tokens"][0]["normalized"] = true;
+  refuses(json.dump(), "has \"normalized\", and the file a normalizer");
+}
+
 TEST_CASE("a piece that is a token is taken whole where the file says so") {
   Json json = smallJson();
   json["model"]["vocab"]["xyz"] = 261;

@@ -66,7 +66,7 @@ TEST_CASE("a text has the pieces of its parts where it can be cut") {
       std::string text = randomText(random, 40);
       std::span<const uint8_t> bytes(reinterpret_cast<const uint8_t *>(text.data()), text.size());
       Pieces whole = piecesOf(pattern, text);
-      Cuts places(pattern, none);
+      Cuts places(pattern, none, /*normalize=*/false);
       for (size_t from = 0; from < text.size();) {
         const uint8_t *cut = places.first(bytes.data() + from, bytes);
         if (!cut)

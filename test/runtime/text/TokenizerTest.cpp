@@ -121,39 +121,65 @@ TEST_CASE("merges recorded elsewhere give the ids recorded there") {
         golden["encode_tinystories_sample_ids"].get<std::vector<int32_t>>());
 }
 
+namespace {
+
+/// Encodes the text cut into random pieces, with parts of all sizes, on one thread and more.
+void checkCuts(const Tokenizer &tokenizer, const std::string &text, std::mt19937 &random) {
+  std::vector<int32_t> whole = tokenizer.encode(text);
+  for (size_t partBytes : {1, 7, 100})
+    for (int threads : {1, 3}) {
+      std::vector<int32_t> ids;
+      TextEncoder encoder(tokenizer,
+                          [&](std::span<const int32_t> some) {
+                            ids.insert(ids.end(), some.begin(), some.end());
+                            return Status::success();
+                          },
+                          {.threads = threads, .partBytes = partBytes});
+      for (int twice = 0; twice < 2; ++twice) {
+        ids.clear();
+        for (size_t at = 0; at < text.size();) {
+          size_t length = 1 + random() % 50;
+          REQUIRE(encoder.add(std::string_view(text).substr(at, length)).ok());
+          at += length;
+        }
+        REQUIRE(encoder.finish().ok());
+        INFO(text);
+        REQUIRE(ids == whole);
+      }
+    }
+}
+
+} // namespace
+
 TEST_CASE("ids do not depend on how a text arrives, on parts or threads") {
   std::mt19937 random(5);
-  for (TextPattern pattern : kPatterns) {
-    Tokenizer tokenizer =
-        learn({randomText(random, 3000)}, {.vocabularySize = 330,
-                                           .specialTokens = {"<|end|>", "|><|", "end|>1"},
-                                           .pattern = pattern});
-    for (int round = 0; round < 40; ++round) {
-      std::string text = randomText(random, 400);
-      std::vector<int32_t> whole = tokenizer.encode(text);
-      for (size_t partBytes : {1, 7, 100})
-        for (int threads : {1, 3}) {
-          std::vector<int32_t> ids;
-          TextEncoder encoder(tokenizer,
-                              [&](std::span<const int32_t> some) {
-                                ids.insert(ids.end(), some.begin(), some.end());
-                                return Status::success();
-                              },
-                              {.threads = threads, .partBytes = partBytes});
-          for (int twice = 0; twice < 2; ++twice) {
-            ids.clear();
-            for (size_t at = 0; at < text.size();) {
-              size_t length = 1 + random() % 50;
-              REQUIRE(encoder.add(std::string_view(text).substr(at, length)).ok());
-              at += length;
-            }
-            REQUIRE(encoder.finish().ok());
-            INFO(text);
-            REQUIRE(ids == whole);
-          }
-        }
+  for (TextPattern pattern : kPatterns)
+    for (bool normalize : {false, true}) {
+      text::Definition definition =
+          learn({randomText(random, 3000)}, {.vocabularySize = 330,
+                                             .specialTokens = {"<|end|>", "|><|", "end|>1"},
+                                             .pattern = pattern})
+              .tables()
+              .definition;
+      definition.normalize = normalize;
+      Tokenizer tokenizer = *text::build(std::move(definition));
+      for (int round = 0; round < 40; ++round)
+        checkCuts(tokenizer, randomText(random, 400), random);
     }
-  }
+}
+
+TEST_CASE("a text is brought into normal form where the tokenizer asks for it") {
+  text::Definition definition = gpt2().tables().definition;
+  definition.normalize = true;
+  Tokenizer tokenizer = *text::build(std::move(definition));
+  CHECK(tokenizer.hash() != gpt2().hash());
+  CHECK(tokenizer.encode("cafe\u0301<|endoftext|>\u0301") ==
+        gpt2().encode("caf\u00e9<|endoftext|>\u0301"));
+  // The longest that a text becomes.
+  std::string text;
+  for (int i = 0; i < 1000; ++i)
+    text += "\U0001d160";
+  CHECK(tokenizer.decodeBytes(tokenizer.encode(text))->size() == 3 * text.size());
 }
 
 TEST_CASE("a sink that fails ends the encoding") {
