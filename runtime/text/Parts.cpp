@@ -11,6 +11,12 @@ PartedText::PartedText(Cuts cuts, ThreadPool &pool, size_t partBytes, PartWorker
     : cuts_(cuts), pool_(pool), partBytes_(std::clamp<size_t>(partBytes, 1, size_t(1) << 24)),
       worker_(worker), wanted_(batchBytes()) {}
 
+/// Many parts for each thread, so that few wait at its end; but not too much memory.
+size_t PartedText::batchBytes() const {
+  size_t threads = size_t(pool_.threads());
+  return partBytes_ * std::max(4 * threads, std::min<size_t>(64 * threads, 256));
+}
+
 Status PartedText::add(std::string_view bytes) {
   while (!bytes.empty()) {
     size_t taken = std::min(bytes.size(), wanted_ - buffer_.size());

@@ -45,7 +45,7 @@ public:
   Status finish();
 
 private:
-  size_t batchBytes() const { return 4 * partBytes_ * size_t(pool_.threads()); }
+  size_t batchBytes() const;
   Status processUpToCut();
   /// The first `length` bytes of the buffer, which end at a cut or at the end of the text.
   Status process(size_t length);

@@ -51,7 +51,7 @@ private:
 };
 
 /// Not thread-safe. Does not own the tables.
-class PieceEncoder {
+class alignas(128) PieceEncoder {
 public:
   explicit PieceEncoder(const TokenizerTables &tables, size_t textBytes = ~size_t(0))
       : tables_(tables), cache_(textBytes) {}

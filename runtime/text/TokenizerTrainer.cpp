@@ -15,7 +15,7 @@ using namespace text;
 namespace {
 
 /// Text that a thread takes at a time.
-constexpr size_t kPartBytes = size_t(1) << 18;
+constexpr size_t kPartBytes = size_t(1) << 16;
 constexpr int64_t kMaxVocabulary = int64_t(1) << 24;
 
 /// Bytes, then special tokens.

@@ -95,10 +95,10 @@ using TokenSink = std::function<Status(std::span<const int32_t> ids)>;
 
 struct TextEncoderOptions {
   int threads = 1;                    ///< 0: one for each core
-  size_t partBytes = size_t(1) << 18; ///< text that a thread takes at a time, about
+  size_t partBytes = size_t(1) << 16; ///< text that a thread takes at a time, about
 };
 
-/// Encodes one text that arrives in pieces. Memory: some parts for each thread; more only
+/// Encodes one text that arrives in pieces. Memory: many parts, about 64 MiB at most; more only
 /// where the text has longer stretches without any place where it can be cut.
 class TextEncoder {
 public:
