@@ -28,6 +28,7 @@ public:
   std::string config() const { return file("config.yaml"); }
   std::string metrics() const { return file("metrics.jsonl"); }
   std::string summary() const { return file("summary.json"); }
+  std::string tokenizer() const { return file("tokenizer"); }
   std::string checkpoints() const { return file("checkpoints"); }
   /// Batch and key of a step whose loss or gradient was not finite.
   std::string nonFinite(int64_t step) const {

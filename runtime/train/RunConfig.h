@@ -72,7 +72,9 @@ struct DataConfig {
   bool dummy = false;
   std::string order = "random";   ///< or sequential
   std::string trainPath, valPath; ///< token files
-  std::string textPath;           ///< a text, trained on as bytes
+  std::string textPath;           ///< a text, trained on as bytes if there is no tokenizer
+  std::string tokenizer;          ///< folder or tokenizer.json
+  std::string tokenizerHash;      ///< that it must have; in checkpoints, that it had
   std::optional<int64_t> ignoreIndex;
 };
 
@@ -165,6 +167,8 @@ template <typename Config, typename Visitor> void visitConfig(Config &config, Vi
   visit("data", "train_path", d.trainPath);
   visit("data", "val_path", d.valPath);
   visit("data", "text_path", d.textPath);
+  visit("data", "tokenizer", d.tokenizer);
+  visit("data", "tokenizer_hash", d.tokenizerHash);
   visit("data", "ignore_index", d.ignoreIndex);
   auto &c = config.checkpoint;
   visit("checkpoint", "save_interval", c.saveInterval);

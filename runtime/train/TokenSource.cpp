@@ -2,6 +2,8 @@
 
 #include "runtime/base/File.h"
 #include "runtime/base/Philox.h"
+#include "runtime/text/TokenFile.h"
+#include "runtime/train/TextTokens.h"
 
 #include <cstring>
 #include <filesystem>
@@ -107,23 +109,46 @@ Status tooShort(const std::string &what, int64_t tokens, int64_t context) {
       .withHelp("take a longer one, or a smaller model.context_length");
 }
 
-StatusOr<std::unique_ptr<TokenSource>>
-openChecked(const std::string &path, const TokenFileOptions &options, int64_t context) {
+StatusOr<std::unique_ptr<TokenSource>> openChecked(const std::string &path, const std::string &name,
+                                                   const TokenFileOptions &options,
+                                                   int64_t context) {
   StatusOr<std::unique_ptr<TokenSource>> source = openTokens(path, options);
   if (source && (*source)->size() <= context)
-    return tooShort("'" + path + "'", (*source)->size(), context);
+    return tooShort("'" + name + "'", (*source)->size(), context);
   return source;
 }
 
-StatusOr<DataSources> openText(const std::string &path, const ModelConfig &model) {
-  TokenFileOptions options{.width = 1, .vocabSize = model.vocabSize};
-  StatusOr<std::unique_ptr<TokenSource>> whole = openChecked(path, options, model.contextLength);
+/// The file that has a text's tokens: itself where they are bytes.
+StatusOr<std::string> tokensOfText(const RunConfig &config, TokenFileOptions &options,
+                                   DataSources &data) {
+  options = {.width = 1, .vocabSize = config.model.vocabSize};
+  if (!data.tokenizer)
+    return config.data.textPath;
+  StatusOr<EncodedText> text = encodeText(config.data.textPath, *data.tokenizer);
+  if (!text)
+    return text.status();
+  options.width = text->width;
+  if (!text->known)
+    data.remarks.push_back("'" + config.data.textPath + "' has " + std::to_string(text->tokens) +
+                           " tokens, kept in '" + text->path + "'");
+  return text->path;
+}
+
+StatusOr<DataSources> openText(const RunConfig &config, DataSources data) {
+  const std::string &name = config.data.textPath;
+  const ModelConfig &model = config.model;
+  TokenFileOptions options;
+  StatusOr<std::string> file = tokensOfText(config, options, data);
+  if (!file)
+    return file.status();
+  const std::string &path = *file;
+  StatusOr<std::unique_ptr<TokenSource>> whole =
+      openChecked(path, name, options, model.contextLength);
   if (!whole)
     return whole.status();
-  DataSources data;
   int64_t size = (*whole)->size(), held = size / 10;
   if (held <= model.contextLength) {
-    data.remarks.push_back("'" + path +
+    data.remarks.push_back("'" + name +
                            "' is too short to hold out a tenth of it for evaluation: " +
                            "trained on whole, no val loss");
     data.train = *std::move(whole);
@@ -141,17 +166,33 @@ StatusOr<DataSources> openText(const std::string &path, const ModelConfig &model
   return data;
 }
 
-StatusOr<DataSources> openTokenFiles(const DataConfig &files, const ModelConfig &model) {
-  DataSources data;
+/// An error if a token file says that it is of another tokenizer.
+Status checkTokenizer(const std::string &path, const Tokenizer &tokenizer) {
+  StatusOr<std::optional<TokenFileInfo>> info = readTokenFileInfo(path);
+  if (!info)
+    return info.status();
+  std::string ours = tokenizerHashText(tokenizer);
+  if (!*info || (*info)->tokenizer.empty() || (*info)->tokenizer == ours)
+    return Status::success();
+  return Status(StatusCode::invalidArgument,
+                "'" + path + "' is of another tokenizer: its hash is " + (*info)->tokenizer +
+                    ", that of --tokenizer " + ours)
+      .at(path + ".json");
+}
+
+StatusOr<DataSources> openTokenFiles(const DataConfig &files, const ModelConfig &model,
+                                     DataSources data) {
   for (auto [path, target] :
        {std::pair(&files.trainPath, &data.train), std::pair(&files.valPath, &data.val)}) {
     if (path->empty())
       continue;
+    if (data.tokenizer)
+      MINIGPTC_RETURN_IF_ERROR(checkTokenizer(*path, *data.tokenizer));
     StatusOr<int> width = tokenFileWidth(*path, model.vocabSize);
     if (!width)
       return width.status();
-    StatusOr<std::unique_ptr<TokenSource>> source =
-        openChecked(*path, {.width = *width, .vocabSize = model.vocabSize}, model.contextLength);
+    StatusOr<std::unique_ptr<TokenSource>> source = openChecked(
+        *path, *path, {.width = *width, .vocabSize = model.vocabSize}, model.contextLength);
     if (!source)
       return source.status();
     *target = *std::move(source);
@@ -230,10 +271,17 @@ StatusOr<DataSources> openData(const RunConfig &config) {
     sources.val = makeDummyTokens(size, config.model.vocabSize, config.training.seed, "dummy/val");
     return sources;
   }
+  DataSources sources;
+  if (!data.tokenizer.empty()) {
+    StatusOr<Tokenizer> tokenizer = openTokenizer(config);
+    if (!tokenizer)
+      return tokenizer.status();
+    sources.tokenizer = *tokenizer;
+  }
   if (!data.textPath.empty())
-    return openText(data.textPath, config.model);
+    return openText(config, std::move(sources));
   if (!data.trainPath.empty())
-    return openTokenFiles(data, config.model);
+    return openTokenFiles(data, config.model, std::move(sources));
   return Status(StatusCode::invalidArgument, "no data to train on")
       .withHelp("give --text FILE, --data FILE or --dummy-data");
 }

@@ -15,6 +15,7 @@
 #define MINIGPTC_RUNTIME_TRAIN_TOKENSOURCE_H
 
 #include "minigptc/runtime/Status.h"
+#include "minigptc/runtime/Tokenizer.h"
 #include "runtime/train/RunConfig.h"
 
 #include <memory>
@@ -54,7 +55,8 @@ std::unique_ptr<TokenSource> makeDummyTokens(int64_t size, int64_t vocabSize, ui
 /// What a run reads.
 struct DataSources {
   std::unique_ptr<TokenSource> train;
-  std::unique_ptr<TokenSource> val; ///< null if there is none
+  std::unique_ptr<TokenSource> val;   ///< null if there is none
+  std::optional<Tokenizer> tokenizer; ///< of `config.data`; none: a token of a text is a byte
   std::vector<std::string> remarks;
 };
 

@@ -1,6 +1,7 @@
 #include "runtime/train/TrainingSession.h"
 
 #include "runtime/base/File.h"
+#include "runtime/text/TokenFile.h"
 #include "runtime/train/TrainingLoop.h"
 
 #include <filesystem>
@@ -28,6 +29,7 @@ struct TrainingSession::Impl {
   Status prepare();
   Status loadResumed();
   Status checkSteps() const;
+  Status checkTokenizer();
   Status setState(TrainStep &step, const ProgramMetadata &metadata);
   void useAlgorithms(TrainingProgram &program);
   StatusOr<TrainingResult> run(TrainingProgram &program);
@@ -62,6 +64,20 @@ Status TrainingSession::Impl::checkSteps() const {
       .withHelp("--steps counts those before the --resume: give --steps N above " + made);
 }
 
+/// Tokens mean what they meant: a run keeps its tokenizer.
+Status TrainingSession::Impl::checkTokenizer() {
+  config.data.tokenizerHash = data.tokenizer ? tokenizerHashText(*data.tokenizer) : "";
+  if (!resumed || resumed->config.data.tokenizerHash == config.data.tokenizerHash)
+    return Status::success();
+  auto name = [](const std::string &hash) {
+    return hash.empty() ? std::string("none") : "that of hash " + hash;
+  };
+  return Status(StatusCode::invalidArgument,
+                "the run has another tokenizer: " + name(resumed->config.data.tokenizerHash) +
+                    ", not " + name(config.data.tokenizerHash))
+      .withHelp("the run's own is in the folder 'tokenizer' of its output");
+}
+
 Status TrainingSession::Impl::prepare() {
   if (options.resume)
     MINIGPTC_RETURN_IF_ERROR(loadResumed());
@@ -73,6 +89,7 @@ Status TrainingSession::Impl::prepare() {
   if (!sources)
     return sources.status();
   data = *std::move(sources);
+  MINIGPTC_RETURN_IF_ERROR(checkTokenizer());
   if (!options.initFrom.empty()) {
     StatusOr<SafetensorsFile> weights = SafetensorsFile::open(options.initFrom);
     if (!weights)
@@ -150,6 +167,8 @@ StatusOr<TrainingResult> TrainingSession::Impl::run(TrainingProgram &program) {
   // Before anything is written: weights or a checkpoint that do not fit leave the folder
   // as it was.
   MINIGPTC_RETURN_IF_ERROR(setState(*step, *metadata));
+  if (data.tokenizer)
+    MINIGPTC_RETURN_IF_ERROR(data.tokenizer->save(out.tokenizer()));
   std::string yaml = options.configYaml.empty() ? config.toJson() + "\n" : options.configYaml;
   MINIGPTC_RETURN_IF_ERROR(writeFileAtomically(out.config(), std::string_view(yaml)));
   StatusOr<MetricsFile> metrics = resumed ? MetricsFile::resume(out.metrics(), resumed->step)

@@ -18,8 +18,11 @@ static Status usage(std::string message, std::string help = "") {
 }
 
 void DataFlags::addTo(CLI::App &app) {
-  app.add_option("--text", text, "A text, used as bytes; its last tenth is held out")
+  app.add_option("--text", text,
+                 "A text, used as bytes if there is no tokenizer; its last tenth is held out")
       ->type_name("FILE");
+  app.add_option("--tokenizer", tokenizer, "Folder or tokenizer.json, to encode the text with")
+      ->type_name("DIR");
   app.add_option("--data", data,
                  "Token file: raw little-endian uint16, or uint32 for large vocabularies")
       ->type_name("FILE");
@@ -39,6 +42,8 @@ Status DataFlags::apply(RunConfig &config) const {
     config.data.valPath.clear();
     config.data.dummy = dummy;
   }
+  if (!tokenizer.empty())
+    config.data.tokenizer = tokenizer;
   if (!val.empty())
     config.data.valPath = val;
   if (!order.empty()) {

@@ -16,9 +16,9 @@
 
 namespace minigptc {
 
-/// --text, --data, --val, --dummy-data, --order.
+/// --text, --tokenizer, --data, --val, --dummy-data, --order.
 struct DataFlags {
-  std::string text, data, val, order;
+  std::string text, tokenizer, data, val, order;
   bool dummy = false;
 
   void addTo(CLI::App &app);

@@ -1,7 +1,9 @@
 //===- EvalCommand.cpp - minigptc eval ------------------------------------===//
 #include "tools/minigptc/Commands.h"
 
+#include "runtime/base/Format.h"
 #include "runtime/train/Evaluation.h"
+#include "runtime/train/TextTokens.h"
 #include "tools/common/CommandLine.h"
 #include "tools/common/RunFlags.h"
 #include "tools/minigptc/Weights.h"
@@ -17,15 +19,23 @@ namespace {
 struct EvalFlags {
   WeightFlags weights;
   BuildFlags build;
-  std::string text, data;
+  std::string text, data, tokenizer;
   bool json = false;
 };
 
 /// The tokens to evaluate: what the flags name, whole, else what the run held out.
 runtime::StatusOr<std::unique_ptr<runtime::TokenSource>>
-openTokens(const EvalFlags &flags, const runtime::RunConfig &config) {
+openTokens(const EvalFlags &flags, const runtime::RunConfig &config,
+           const std::optional<runtime::Tokenizer> &tokenizer) {
   if (!flags.text.empty() && !flags.data.empty())
     return Status(StatusCode::invalidArgument, "--text and --data exclude each other");
+  if (!flags.text.empty() && tokenizer) {
+    runtime::StatusOr<runtime::EncodedText> text = runtime::encodeText(flags.text, *tokenizer);
+    if (!text)
+      return text.status();
+    return runtime::openTokens(text->path,
+                               {.width = text->width, .vocabSize = config.model.vocabSize});
+  }
   if (!flags.text.empty())
     return runtime::openTokens(flags.text, {.width = 1, .vocabSize = config.model.vocabSize});
   if (!flags.data.empty()) {
@@ -43,12 +53,35 @@ openTokens(const EvalFlags &flags, const runtime::RunConfig &config) {
   return std::move(sources->val);
 }
 
+/// `bytesPerToken` 0: unknown.
+void printReport(const runtime::LossReport &report, double bytesPerToken, bool json) {
+  double perToken = report.bitsPerToken(), perByte = report.bitsPerByte(bytesPerToken);
+  long long tokens = report.tokens;
+  std::string bits;
+  if (json) {
+    if (bytesPerToken > 0)
+      bits = runtime::format("\"bits_per_byte\":%.9g,", perByte);
+    printf("{\"loss\":%.9g,\"perplexity\":%.9g,\"bits_per_token\":%.9g,%s\"tokens\":%lld}\n",
+           report.loss, report.perplexity(), perToken, bits.c_str(), tokens);
+    return;
+  }
+  if (bytesPerToken != 1)
+    bits = runtime::format(", %.4f bits a token", perToken);
+  if (bytesPerToken > 0)
+    bits += runtime::format(", %.4f bits a byte", perByte);
+  printf("loss %.6f nats a token, perplexity %.4f%s, %lld tokens\n", report.loss,
+         report.perplexity(), bits.c_str(), tokens);
+}
+
 Status evaluate(const EvalFlags &flags) {
   runtime::StatusOr<TrainedModel> model =
       loadTrained(flags.weights, flags.build, {.training = false}, /*quiet=*/flags.json);
   if (!model)
     return model.status();
-  auto tokens = openTokens(flags, model->config);
+  auto tokenizer = findTokenizer(flags.weights, flags.tokenizer, model->config);
+  if (!tokenizer)
+    return tokenizer.status();
+  auto tokens = openTokens(flags, model->config, *tokenizer);
   if (!tokens)
     return tokens.status();
   runtime::SessionProgram program(model->session);
@@ -59,18 +92,15 @@ Status evaluate(const EvalFlags &flags) {
   runtime::StatusOr<runtime::LossReport> report = evaluator->wholeLoss(**tokens);
   if (!report)
     return report.status();
-  bool bytes = flags.data.empty() && (!flags.text.empty() || !model->config.data.textPath.empty());
-  if (flags.json) {
-    printf("{\"loss\":%.9g,\"perplexity\":%.9g,\"bits_per_token\":%.9g,%s\"tokens\":%lld}\n",
-           report->loss, report->perplexity(), report->bitsPerToken(),
-           bytes ? ("\"bits_per_byte\":" + std::to_string(report->bitsPerByte(1)) + ",").c_str()
-                 : "",
-           (long long)report->tokens);
-    return Status::success();
+  bool isText = flags.data.empty() && (!flags.text.empty() || !model->config.data.textPath.empty());
+  double bytesPerToken = isText ? 1 : 0; // 0: unknown
+  if (*tokenizer && report->tokens > 0) {
+    runtime::StatusOr<int64_t> bytes = runtime::targetBytes(**tokens, **tokenizer);
+    if (!bytes)
+      return bytes.status();
+    bytesPerToken = double(*bytes) / double((*tokens)->size() - 1);
   }
-  printf("loss %.6f nats a token, perplexity %.4f, %.4f bits a %s, %lld tokens\n", report->loss,
-         report->perplexity(), report->bitsPerToken(), bytes ? "byte" : "token",
-         (long long)report->tokens);
+  printReport(*report, bytesPerToken, flags.json);
   return Status::success();
 }
 
@@ -85,10 +115,13 @@ void minigptc::addEvalCommand(CLI::App &app, int &exitStatus) {
   auto flags = std::make_shared<EvalFlags>();
   flags->weights.addTo(*command);
   flags->build.addTo(*command);
-  command
-      ->add_option("--text", flags->text, "A text, used as bytes (default: what the run held out)")
+  command->add_option("--text", flags->text, "A text (default: what the run held out)")
       ->type_name("FILE");
   command->add_option("--data", flags->data, "Token file")->type_name("FILE");
+  command
+      ->add_option("--tokenizer", flags->tokenizer,
+                   "Folder or tokenizer.json (default: that of the run; without one, bytes)")
+      ->type_name("DIR");
   command->add_flag("--json", flags->json, "Print a JSON object");
   command->callback([=, &exitStatus] {
     exitStatus = reportStatus(guardCompile([&] { return evaluate(*flags); }));

@@ -2,6 +2,7 @@
 #include "tools/minigptc/Commands.h"
 
 #include "runtime/train/Generator.h"
+#include "runtime/train/TextTokens.h"
 #include "tools/common/CommandLine.h"
 #include "tools/minigptc/Weights.h"
 
@@ -16,7 +17,7 @@ namespace {
 struct GenerateFlags {
   WeightFlags weights;
   BuildFlags build;
-  std::string prompt;
+  std::string prompt, tokenizer;
   runtime::GenerateOptions options;
 };
 
@@ -29,14 +30,20 @@ Status generateText(const GenerateFlags &flags) {
       loadTrained(flags.weights, flags.build, entries, /*quiet=*/false);
   if (!model)
     return model.status();
+  auto tokenizer = findTokenizer(flags.weights, flags.tokenizer, model->config);
+  if (!tokenizer)
+    return tokenizer.status();
+  std::unique_ptr<runtime::TextCodec> codec = std::make_unique<runtime::ByteCodec>();
+  if (*tokenizer)
+    codec = std::make_unique<runtime::TokenizerCodec>(**tokenizer);
   runtime::SessionProgram program(model->session);
   auto write = [](std::string_view bytes) {
     return fwrite(bytes.data(), 1, bytes.size(), stdout) == bytes.size() && fflush(stdout) == 0;
   };
   if (!write(flags.prompt))
     return Status(StatusCode::resourceExhausted, "can't write to standard output");
-  MINIGPTC_RETURN_IF_ERROR(runtime::generate(program, model->parameters, runtime::ByteCodec(),
-                                             flags.prompt, flags.options, write));
+  MINIGPTC_RETURN_IF_ERROR(
+      runtime::generate(program, model->parameters, *codec, flags.prompt, flags.options, write));
   write("\n");
   return Status::success();
 }
@@ -56,6 +63,10 @@ void minigptc::addGenerateCommand(CLI::App &app, int &exitStatus) {
   flags->weights.addTo(*command);
   flags->build.addTo(*command);
   command->add_option("--prompt", flags->prompt, "The text to continue")->type_name("TEXT");
+  command
+      ->add_option("--tokenizer", flags->tokenizer,
+                   "Folder or tokenizer.json (default: that of the run; without one, bytes)")
+      ->type_name("DIR");
   command->add_option("--max-tokens", options.maxTokens, "Tokens to add at most")
       ->type_name("N")
       ->capture_default_str();

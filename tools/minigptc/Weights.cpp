@@ -4,6 +4,7 @@
 #include "runtime/train/Checkpoint.h"
 #include "runtime/train/OutputFolder.h"
 #include "runtime/train/Safetensors.h"
+#include "runtime/train/TextTokens.h"
 #include "tools/common/CommandLine.h"
 
 using namespace minigptc;
@@ -81,4 +82,19 @@ runtime::StatusOr<TrainedModel> minigptc::loadTrained(const WeightFlags &flags,
     return parameters.status();
   return TrainedModel{std::move(source->config), std::move(loaded->session),
                       std::move(*parameters)};
+}
+
+runtime::StatusOr<std::optional<runtime::Tokenizer>>
+minigptc::findTokenizer(const WeightFlags &flags, const std::string &given,
+                        runtime::RunConfig &config) {
+  if (!given.empty())
+    config.data.tokenizer = given;
+  else if (!flags.run.empty() && !config.data.tokenizerHash.empty())
+    config.data.tokenizer = runtime::OutputFolder(flags.run).tokenizer();
+  if (config.data.tokenizer.empty())
+    return std::optional<runtime::Tokenizer>();
+  runtime::StatusOr<runtime::Tokenizer> tokenizer = runtime::openTokenizer(config);
+  if (!tokenizer)
+    return tokenizer.status();
+  return std::optional(*std::move(tokenizer));
 }

@@ -2,6 +2,7 @@
 #ifndef MINIGPTC_TOOLS_MINIGPTC_WEIGHTS_H
 #define MINIGPTC_TOOLS_MINIGPTC_WEIGHTS_H
 
+#include "minigptc/runtime/Tokenizer.h"
 #include "runtime/train/WeightFile.h"
 #include "tools/minigptc/Build.h"
 #include "tools/minigptc/ModelFlags.h"
@@ -29,6 +30,11 @@ struct TrainedModel {
 /// the model.
 runtime::StatusOr<TrainedModel> loadTrained(const WeightFlags &flags, const BuildFlags &build,
                                             const ProgramOptions &entries, bool quiet);
+
+/// The tokenizer of a run, which has a copy in its folder; or that of --tokenizer. Puts its place
+/// into `config.data.tokenizer`. None: tokens are bytes.
+runtime::StatusOr<std::optional<runtime::Tokenizer>>
+findTokenizer(const WeightFlags &flags, const std::string &given, runtime::RunConfig &config);
 
 } // namespace minigptc
 

@@ -1,5 +1,6 @@
 #include "runtime/base/Philox.h"
 #include "runtime/train/Batches.h"
+#include "runtime/train/TextTokens.h"
 #include "test/runtime/train/TestFiles.h"
 
 #include <catch2/catch.hpp>
@@ -121,6 +122,56 @@ TEST_CASE("texts: bytes, the last tenth is held out") {
 
   config.model.vocabSize = 200;
   CHECK(contains(openStatus(config).message(), "token 255"));
+}
+
+TEST_CASE("texts with a tokenizer: encoded once, the last tenth of the tokens is held out") {
+  TempFolder folder;
+  setenv("XDG_CACHE_HOME", folder.file("cache").c_str(), 1);
+  std::string text;
+  for (int i = 0; i < 50; ++i)
+    text += "low lower ";
+  auto trainer = TokenizerTrainer::create({.vocabularySize = 260});
+  REQUIRE(trainer->add(text).ok());
+  Tokenizer tokenizer = *trainer->train();
+  REQUIRE(tokenizer.save(folder.file("tok")).ok());
+  writeText(folder.file("t"), text);
+  RunConfig config = configWith(260, 4);
+  config.data.textPath = folder.file("t");
+  config.data.tokenizer = folder.file("tok");
+  std::vector<int32_t> ids = tokenizer.encode(text);
+  for (bool known : {false, true}) {
+    StatusOr<DataSources> data = openData(config);
+    INFO(data.status().toString());
+    REQUIRE(data.ok());
+    CHECK(data->remarks.size() == (known ? 0 : 1));
+    int64_t held = int64_t(ids.size()) / 10;
+    REQUIRE(data->val);
+    REQUIRE(data->val->size() == held);
+    CHECK(data->train->size() == int64_t(ids.size()) - held);
+    std::vector<int32_t> read(size_t(data->train->size()));
+    REQUIRE(data->train->read(0, read).ok());
+    CHECK(std::equal(read.begin(), read.end(), ids.begin()));
+    CHECK(*targetBytes(*data->train, tokenizer) + *targetBytes(*data->val, tokenizer) +
+              int64_t(tokenizer.token(ids[0])->size() +
+                      tokenizer.token(ids[ids.size() - size_t(held)])->size()) ==
+          int64_t(text.size()));
+  }
+  // Another text, or a damaged file in the cache, is encoded anew.
+  for (const auto &entry :
+       std::filesystem::directory_iterator(folder.file("cache/minigptc/tokens")))
+    if (entry.path().extension() == ".bin")
+      writeText(entry.path().string(), "cut");
+  CHECK(openData(config)->remarks.size() == 1);
+  CHECK(openData(config)->remarks.empty());
+  writeText(folder.file("t"), text + "!");
+  CHECK(openData(config)->remarks.size() == 1);
+
+  config.data.tokenizerHash = "0123456789abcdef";
+  CHECK(contains(openStatus(config).message(), "is asked for"));
+  config.data.tokenizerHash.clear();
+  config.model.vocabSize = 259;
+  CHECK(contains(openStatus(config).message(), "has 260 tokens, but model.vocab_size is 259"));
+  unsetenv("XDG_CACHE_HOME");
 }
 
 TEST_CASE("batches: random starts are uniform in [0, len - T) and depend on seed and number") {
