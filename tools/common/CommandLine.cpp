@@ -66,7 +66,7 @@ static int usageError(std::string message, std::string help) {
 }
 
 /// The deepest subcommand that was chosen, but for a first word that is none:
-/// `minigptc tokenizer train` is no `minigptc train`.
+/// `minigptc compiel train` is no `minigptc train`.
 static const CLI::App &misread(const CLI::App &app) {
   return app.remaining(/*recurse=*/false).empty() ? chosen(app) : app;
 }

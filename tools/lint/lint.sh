@@ -26,6 +26,7 @@ forbid 'the runtime knows no compiler' 'runtime tools/minigptc-run tools/minigpt
 forbid 'runtime/base rests on nothing above' 'runtime/base runtime/include' "$include"'runtime/(hal|drivers|exec|train)/'
 forbid 'runtime/hal rests on base' 'runtime/hal' "$include"'runtime/(drivers|exec|train)/'
 forbid 'drivers rest on hal' 'runtime/drivers' "$include"'runtime/(exec|train)/'
+forbid 'texts rest on base' 'runtime/text' "$include"'runtime/(hal|drivers|exec|train)/'
 forbid 'exec knows drivers by their registry' 'runtime/exec' "$include"'runtime/(drivers/[a-z]|train/)'
 forbid 'public headers are free of MLIR' 'compiler/include' "$include(mlir|llvm|dialects|compiler)/"
 forbid 'dialect IR rests on no transform' 'dialects/*/IR' "$include(dialects/[a-z]+/Transforms|compiler|models|tools)/"
