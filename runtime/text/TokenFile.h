@@ -3,8 +3,11 @@
 // Raw little-endian uint16, or uint32 for vocabularies above 65536 ids, and a side file
 // `FILE.json` that says what they are:
 //
-//   {"dtype": "uint16", "tokens": 338025, "vocabulary": 50257, "tokenizer": "9c1f…", "bytes":
-//   1115394}
+//   {"dtype": "uint16", "tokens": 338025, "vocabulary": 50257, "tokenizer": "9c1f…",
+//    "bytes": 1115394, "separator": 50256}
+//
+// Files of llm.c are read, too: a header of 256 int32 that begins with a magic number, the
+// version and the number of tokens, then uint16 (GPT-2) or uint32 (Llama 3).
 //
 //   StatusOr<TokenFileWriter> file = TokenFileWriter::create("train.bin", tokenizer);
 //   MINIGPTC_RETURN_IF_ERROR(file->write(ids));              // any number of times
@@ -24,12 +27,22 @@ std::string tokenizerHashText(const Tokenizer &tokenizer);
 
 /// What the side file says; nothing where it does not say it.
 struct TokenFileInfo {
-  int width = 0; ///< bytes of an id, 2 or 4
+  int width = 0;           ///< bytes of an id, 2 or 4
+  int64_t headerBytes = 0; ///< before the first id
   std::optional<int64_t> tokens, vocabulary, textBytes;
-  std::string tokenizer; ///< its hash, as text; empty: unknown
+  std::optional<int64_t> separator; ///< the id that ends a document
+  std::string tokenizer;            ///< its hash, as text; empty: unknown
+
+  /// The contents of a side file.
+  std::string toJson() const;
 };
 
-/// Of a token file; nothing if it has no side file.
+/// The token that ends documents if nobody says otherwise: `<|endoftext|>`, else
+/// `<|end_of_text|>`, if the tokenizer has it as a special token.
+std::optional<SpecialToken> usualSeparator(const Tokenizer &tokenizer);
+
+/// Of a token file; nothing if it has neither a side file nor llm.c's header. dataLoss if its
+/// length is not what these say.
 StatusOr<std::optional<TokenFileInfo>> readTokenFileInfo(const std::string &path);
 
 /// Both files appear when `commit` has succeeded, and not before.
@@ -45,9 +58,8 @@ public:
 private:
   TokenFileWriter(AtomicFile file, AtomicFile side, const Tokenizer &tokenizer);
   AtomicFile file_, side_;
-  int width_;
-  int64_t tokens_ = 0, vocabulary_;
-  std::string tokenizer_;
+  TokenFileInfo info_;
+  int64_t tokens_ = 0;
   std::vector<uint16_t> narrow_;
 };
 

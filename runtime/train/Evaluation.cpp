@@ -1,5 +1,7 @@
 #include "runtime/train/Evaluation.h"
 
+#include "runtime/train/JoinedTokens.h"
+
 #include <algorithm>
 #include <cmath>
 #include <numbers>
@@ -51,6 +53,14 @@ StatusOr<Evaluator::Sum> Evaluator::run(const Batch &batch) {
   return Sum{loss, tokens};
 }
 
+Status Evaluator::addTo(Sum &total, const StatusOr<Sum> &sum) {
+  if (!sum)
+    return sum.status();
+  total.loss += sum->loss;
+  total.tokens += sum->tokens;
+  return Status::success();
+}
+
 StatusOr<double> Evaluator::spreadLoss(const TokenSource &source, int64_t batches) {
   BatchLoader loader(source, {.order = SampleOrder::spread, .spreadOver = batches * batchSize_},
                      batchSize_, context_);
@@ -59,11 +69,7 @@ StatusOr<double> Evaluator::spreadLoss(const TokenSource &source, int64_t batche
     StatusOr<Batch> batch = loader.batch(i * batchSize_);
     if (!batch)
       return batch.status();
-    StatusOr<Sum> sum = run(*batch);
-    if (!sum)
-      return sum.status();
-    total.loss += sum->loss;
-    total.tokens += sum->tokens;
+    MINIGPTC_RETURN_IF_ERROR(addTo(total, run(*batch)));
   }
   return total.tokens > 0 ? total.loss / total.tokens : 0;
 }
@@ -135,19 +141,10 @@ StatusOr<Evaluator::Sum> Evaluator::tail(const TokenSource &source, int64_t begi
   return sum;
 }
 
-StatusOr<LossReport> Evaluator::wholeLoss(const TokenSource &source) {
+Status Evaluator::addStream(const TokenSource &source, Sum &total) {
   int64_t targets = source.size() - 1, sequences = targets / context_;
-  if (targets < 1)
-    return Status(StatusCode::failedPrecondition, "at least two tokens are needed to evaluate");
+  auto add = [&](StatusOr<Sum> sum) { return addTo(total, sum); };
   BatchLoader loader(source, {.order = SampleOrder::sequential}, batchSize_, context_);
-  Sum total;
-  auto add = [&](StatusOr<Sum> sum) {
-    if (sum) {
-      total.loss += sum->loss;
-      total.tokens += sum->tokens;
-    }
-    return sum.ok() ? Status::success() : sum.status();
-  };
   int64_t first = 0;
   for (; first + batchSize_ <= sequences; first += batchSize_) {
     StatusOr<Batch> batch = loader.batch(first);
@@ -159,6 +156,42 @@ StatusOr<LossReport> Evaluator::wholeLoss(const TokenSource &source) {
     MINIGPTC_RETURN_IF_ERROR(add(partialBatch(source, first, sequences - first)));
   if (int64_t rest = targets % context_)
     MINIGPTC_RETURN_IF_ERROR(add(tail(source, sequences * context_, rest)));
+  return Status::success();
+}
+
+/// A last batch of fewer rows is filled up with rows that have no target.
+Status Evaluator::addRows(const TokenSource &source, const DocumentRows &format, Sum &total) {
+  BatchLoader loader(source, {.order = SampleOrder::sequential}, batchSize_, context_);
+  TensorType type{DType::i32, {batchSize_, context_}};
+  for (int64_t first = 0; first < loader.sequences(); first += batchSize_) {
+    int64_t count = std::min(batchSize_, loader.sequences() - first);
+    StatusOr<Batch> batch = loader.samples(first, count);
+    if (!batch)
+      return batch.status();
+    if (count < batchSize_) {
+      Batch filled{Array(type), Array(type)};
+      if (!filled.x.valid() || !filled.y.valid())
+        return Status(StatusCode::resourceExhausted, "no memory for a batch");
+      std::ranges::fill(filled.x.span<int32_t>(), format.separator);
+      std::ranges::fill(filled.y.span<int32_t>(), format.ignoreIndex);
+      std::ranges::copy(std::as_const(batch->x).span<int32_t>(), filled.x.span<int32_t>().begin());
+      std::ranges::copy(std::as_const(batch->y).span<int32_t>(), filled.y.span<int32_t>().begin());
+      *batch = std::move(filled);
+    }
+    MINIGPTC_RETURN_IF_ERROR(addTo(total, run(*batch)));
+  }
+  return Status::success();
+}
+
+StatusOr<LossReport> Evaluator::wholeLoss(const TokenSource &source) {
+  if (source.size() < 2)
+    return Status(StatusCode::failedPrecondition, "at least two tokens are needed to evaluate");
+  Sum total;
+  if (std::optional<DocumentRows> format = source.documents())
+    MINIGPTC_RETURN_IF_ERROR(addRows(source, *format, total));
+  else
+    for (const TokenPart &part : source.parts())
+      MINIGPTC_RETURN_IF_ERROR(addStream(*viewPart(source, part), total));
   LossReport report;
   report.tokens = int64_t(std::llround(total.tokens));
   report.loss = total.tokens > 0 ? total.loss / total.tokens : 0;

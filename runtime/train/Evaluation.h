@@ -31,8 +31,9 @@ public:
   /// The mean of `batches` batches of sequences at equal distances: the same ones
   /// at each call.
   StatusOr<double> spreadLoss(const TokenSource &source, int64_t batches);
-  /// Every token but the first is a target once, in sequences of the context
-  /// length one after the other; the last may be shorter.
+  /// Every token but the first of each part is a target once, in sequences of the context
+  /// length one after the other; the last may be shorter. Where documents are rows, every token
+  /// but the first of its document.
   StatusOr<LossReport> wholeLoss(const TokenSource &source);
 
 private:
@@ -41,7 +42,10 @@ private:
   struct Sum {
     double loss = 0, tokens = 0;
   };
+  static Status addTo(Sum &total, const StatusOr<Sum> &sum);
   StatusOr<Sum> run(const Batch &batch);
+  Status addStream(const TokenSource &source, Sum &total);
+  Status addRows(const TokenSource &source, const DocumentRows &format, Sum &total);
   StatusOr<Sum> partialBatch(const TokenSource &source, int64_t first, int64_t count);
   StatusOr<Sum> tail(const TokenSource &source, int64_t begin, int64_t count);
 

@@ -72,10 +72,18 @@ struct DataConfig {
   bool dummy = false;
   std::string order = "random";   ///< or sequential
   std::string trainPath, valPath; ///< token files
+  /// Several token files to train on, each FILE or FILE=WEIGHT.
+  std::vector<std::string> mixture;
+  std::string rows = "packed"; ///< or documents: each a row of its own, filled up
   std::string textPath;           ///< a text, trained on as bytes if there is no tokenizer
   std::string tokenizer;          ///< folder or tokenizer.json
   std::string tokenizerHash;      ///< that it must have; in checkpoints, that it had
   std::optional<int64_t> ignoreIndex;
+  std::optional<int64_t> separator; ///< the token that ends a document; none: what files say
+
+  bool isNamed() const {
+    return dummy || !textPath.empty() || !trainPath.empty() || !mixture.empty();
+  }
 };
 
 struct CheckpointConfig {
@@ -166,9 +174,12 @@ template <typename Config, typename Visitor> void visitConfig(Config &config, Vi
   visit("data", "order", d.order);
   visit("data", "train_path", d.trainPath);
   visit("data", "val_path", d.valPath);
+  visit("data", "mixture", d.mixture);
   visit("data", "text_path", d.textPath);
   visit("data", "tokenizer", d.tokenizer);
   visit("data", "tokenizer_hash", d.tokenizerHash);
+  visit("data", "rows", d.rows);
+  visit("data", "separator", d.separator);
   visit("data", "ignore_index", d.ignoreIndex);
   auto &c = config.checkpoint;
   visit("checkpoint", "save_interval", c.saveInterval);

@@ -107,16 +107,25 @@ StatusOr<EncodedText> encodeText(const std::string &path, const Tokenizer &token
   return text;
 }
 
-StatusOr<int64_t> targetBytes(const TokenSource &source, const Tokenizer &tokenizer) {
-  int64_t bytes = 0;
+StatusOr<double> bytesPerTarget(const TokenSource &source, const Tokenizer &tokenizer) {
+  int64_t bytes = 0, targets = 0;
+  std::optional<DocumentRows> documents = source.documents();
   std::vector<int32_t> ids;
-  for (int64_t begin = 1; begin < source.size(); begin += int64_t(ids.size())) {
-    ids.resize(size_t(std::min<int64_t>(65536, source.size() - begin)));
-    MINIGPTC_RETURN_IF_ERROR(source.read(begin, ids));
-    for (int32_t id : ids)
-      bytes += int64_t(tokenizer.token(id).value_or(std::string_view()).size());
+  for (const TokenPart &part : source.parts()) {
+    bool first = true; // of its part or document
+    for (int64_t begin = part.begin; begin < part.end; begin += int64_t(ids.size())) {
+      ids.resize(size_t(std::min<int64_t>(65536, part.end - begin)));
+      MINIGPTC_RETURN_IF_ERROR(source.read(begin, ids));
+      for (int32_t id : ids) {
+        if (!first) {
+          bytes += int64_t(tokenizer.token(id).value_or(std::string_view()).size());
+          ++targets;
+        }
+        first = documents && id == documents->separator;
+      }
+    }
   }
-  return bytes;
+  return targets ? double(bytes) / double(targets) : 0;
 }
 
 } // namespace minigptc::runtime

@@ -29,8 +29,9 @@ struct EncodedText {
 };
 StatusOr<EncodedText> encodeText(const std::string &path, const Tokenizer &tokenizer);
 
-/// Bytes of text that the tokens but the first, which is no target, stand for.
-StatusOr<int64_t> targetBytes(const TokenSource &source, const Tokenizer &tokenizer);
+/// Bytes of text that a target stands for, on average: of the tokens but the first of each part or,
+/// where documents are rows, of each document. 0 if there is no target.
+StatusOr<double> bytesPerTarget(const TokenSource &source, const Tokenizer &tokenizer);
 
 /// For generation. Ids that the model has and the tokenizer has not stand for nothing.
 class TokenizerCodec : public TextCodec {

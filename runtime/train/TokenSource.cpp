@@ -3,11 +3,8 @@
 #include "runtime/base/File.h"
 #include "runtime/base/Philox.h"
 #include "runtime/text/TokenFile.h"
-#include "runtime/train/TextTokens.h"
 
 #include <cstring>
-#include <filesystem>
-#include <nlohmann/json.hpp>
 
 namespace minigptc::runtime {
 namespace {
@@ -26,10 +23,11 @@ public:
   Status checkAll() const;
 
 private:
+  const std::byte *data() const { return file_.bytes().data() + options_.headerBytes; }
   /// Element `index` of the whole file.
   uint32_t element(int64_t index) const {
     uint32_t value = 0; // Little-endian hosts only, as everywhere in the runtime.
-    std::memcpy(&value, file_.bytes().data() + index * options_.width, size_t(options_.width));
+    std::memcpy(&value, data() + index * options_.width, size_t(options_.width));
     return value;
   }
   /// The first element of [begin, end) that is outside the vocabulary, or `end`.
@@ -42,17 +40,18 @@ private:
 };
 
 Status MappedTokens::outOfVocabulary(int64_t index) const {
-  return Status(StatusCode::dataLoss, "token " + std::to_string(element(index)) + " in '" + path_ +
-                                          "' is not in [0, " + std::to_string(options_.vocabSize) +
-                                          "): token number " + std::to_string(index) +
-                                          ", at byte " + std::to_string(index * options_.width))
+  return Status(StatusCode::dataLoss,
+                "token " + std::to_string(element(index)) + " in '" + path_ + "' is not in [0, " +
+                    std::to_string(options_.vocabSize) + "): token number " +
+                    std::to_string(index) + ", at byte " +
+                    std::to_string(options_.headerBytes + index * options_.width))
       .withHelp(options_.width == 1 ? "a text needs model.vocab_size of at least 256"
                                     : "is model.vocab_size that of the tokenizer?");
 }
 
 template <typename T>
-int64_t firstAtLeast(std::span<const std::byte> bytes, int64_t begin, int64_t end, int64_t bound) {
-  const T *elements = reinterpret_cast<const T *>(bytes.data());
+int64_t firstAtLeast(const std::byte *data, int64_t begin, int64_t end, int64_t bound) {
+  const T *elements = reinterpret_cast<const T *>(data);
   for (int64_t index = begin; index < end; ++index)
     if (int64_t(elements[index]) >= bound)
       return index;
@@ -61,9 +60,9 @@ int64_t firstAtLeast(std::span<const std::byte> bytes, int64_t begin, int64_t en
 
 int64_t MappedTokens::firstOutside(int64_t begin, int64_t end) const {
   switch (options_.width) {
-  case 1: return firstAtLeast<uint8_t>(file_.bytes(), begin, end, options_.vocabSize);
-  case 2: return firstAtLeast<uint16_t>(file_.bytes(), begin, end, options_.vocabSize);
-  default: return firstAtLeast<uint32_t>(file_.bytes(), begin, end, options_.vocabSize);
+  case 1: return firstAtLeast<uint8_t>(data(), begin, end, options_.vocabSize);
+  case 2: return firstAtLeast<uint16_t>(data(), begin, end, options_.vocabSize);
+  default: return firstAtLeast<uint32_t>(data(), begin, end, options_.vocabSize);
   }
 }
 
@@ -102,136 +101,15 @@ private:
   RandomKey key_;
 };
 
-Status tooShort(const std::string &what, int64_t tokens, int64_t context) {
-  return Status(StatusCode::failedPrecondition,
-                what + " has " + std::to_string(tokens) + " tokens, but at least " +
-                    std::to_string(context + 1) + " are needed (model.context_length + 1)")
-      .withHelp("take a longer one, or a smaller model.context_length");
-}
-
-StatusOr<std::unique_ptr<TokenSource>> openChecked(const std::string &path, const std::string &name,
-                                                   const TokenFileOptions &options,
-                                                   int64_t context) {
-  StatusOr<std::unique_ptr<TokenSource>> source = openTokens(path, options);
-  if (source && (*source)->size() <= context)
-    return tooShort("'" + name + "'", (*source)->size(), context);
-  return source;
-}
-
-/// The file that has a text's tokens: itself where they are bytes.
-StatusOr<std::string> tokensOfText(const RunConfig &config, TokenFileOptions &options,
-                                   DataSources &data) {
-  options = {.width = 1, .vocabSize = config.model.vocabSize};
-  if (!data.tokenizer)
-    return config.data.textPath;
-  StatusOr<EncodedText> text = encodeText(config.data.textPath, *data.tokenizer);
-  if (!text)
-    return text.status();
-  options.width = text->width;
-  if (!text->known)
-    data.remarks.push_back("'" + config.data.textPath + "' has " + std::to_string(text->tokens) +
-                           " tokens, kept in '" + text->path + "'");
-  return text->path;
-}
-
-StatusOr<DataSources> openText(const RunConfig &config, DataSources data) {
-  const std::string &name = config.data.textPath;
-  const ModelConfig &model = config.model;
-  TokenFileOptions options;
-  StatusOr<std::string> file = tokensOfText(config, options, data);
-  if (!file)
-    return file.status();
-  const std::string &path = *file;
-  StatusOr<std::unique_ptr<TokenSource>> whole =
-      openChecked(path, name, options, model.contextLength);
-  if (!whole)
-    return whole.status();
-  int64_t size = (*whole)->size(), held = size / 10;
-  if (held <= model.contextLength) {
-    data.remarks.push_back("'" + name +
-                           "' is too short to hold out a tenth of it for evaluation: " +
-                           "trained on whole, no val loss");
-    data.train = *std::move(whole);
-    return data;
-  }
-  for (auto [begin, end, target] : {std::tuple(int64_t(0), size - held, &data.train),
-                                    std::tuple(size - held, size, &data.val)}) {
-    options.begin = begin;
-    options.end = end;
-    StatusOr<std::unique_ptr<TokenSource>> part = openTokens(path, options);
-    if (!part)
-      return part.status();
-    *target = *std::move(part);
-  }
-  return data;
-}
-
-/// An error if a token file says that it is of another tokenizer.
-Status checkTokenizer(const std::string &path, const Tokenizer &tokenizer) {
-  StatusOr<std::optional<TokenFileInfo>> info = readTokenFileInfo(path);
-  if (!info)
-    return info.status();
-  std::string ours = tokenizerHashText(tokenizer);
-  if (!*info || (*info)->tokenizer.empty() || (*info)->tokenizer == ours)
-    return Status::success();
-  return Status(StatusCode::invalidArgument,
-                "'" + path + "' is of another tokenizer: its hash is " + (*info)->tokenizer +
-                    ", that of --tokenizer " + ours)
-      .at(path + ".json");
-}
-
-StatusOr<DataSources> openTokenFiles(const DataConfig &files, const ModelConfig &model,
-                                     DataSources data) {
-  for (auto [path, target] :
-       {std::pair(&files.trainPath, &data.train), std::pair(&files.valPath, &data.val)}) {
-    if (path->empty())
-      continue;
-    if (data.tokenizer)
-      MINIGPTC_RETURN_IF_ERROR(checkTokenizer(*path, *data.tokenizer));
-    StatusOr<int> width = tokenFileWidth(*path, model.vocabSize);
-    if (!width)
-      return width.status();
-    StatusOr<std::unique_ptr<TokenSource>> source = openChecked(
-        *path, *path, {.width = *width, .vocabSize = model.vocabSize}, model.contextLength);
-    if (!source)
-      return source.status();
-    *target = *std::move(source);
-  }
-  if (!data.val)
-    data.remarks.push_back("no validation tokens (--val FILE): no val loss");
-  return data;
-}
-
 } // namespace
-
-StatusOr<int> tokenFileWidth(const std::string &path, int64_t vocabSize) {
-  std::string side = path + ".json";
-  std::error_code ignored;
-  if (!std::filesystem::exists(side, ignored))
-    return vocabSize > 65536 ? 4 : 2;
-  StatusOr<std::string> text = readTextFile(side);
-  if (!text)
-    return text.status();
-  auto json = nlohmann::json::parse(*text, nullptr, /*allow_exceptions=*/false);
-  std::string dtype;
-  if (json.is_object() && json.contains("dtype") && json["dtype"].is_string())
-    dtype = json["dtype"].get<std::string>();
-  if (dtype == "uint16")
-    return 2;
-  if (dtype == "uint32")
-    return 4;
-  return Status(StatusCode::dataLoss,
-                "'" + side +
-                    "' does not say how tokens are stored: \"dtype\" must be \"uint16\" "
-                    "or \"uint32\"");
-}
 
 StatusOr<std::unique_ptr<TokenSource>> openTokens(const std::string &path,
                                                   const TokenFileOptions &given) {
   StatusOr<MappedFile> file = MappedFile::open(path);
   if (!file)
     return file.status();
-  uint64_t bytes = file->bytes().size();
+  uint64_t bytes =
+      file->bytes().size() - std::min<uint64_t>(uint64_t(given.headerBytes), file->bytes().size());
   if (bytes == 0)
     return Status(StatusCode::failedPrecondition, "'" + path + "' is empty");
   if (bytes % uint64_t(given.width) != 0)
@@ -251,39 +129,33 @@ StatusOr<std::unique_ptr<TokenSource>> openTokens(const std::string &path,
   return std::unique_ptr<TokenSource>(std::move(source));
 }
 
+StatusOr<std::unique_ptr<TokenSource>> openTokenFile(const std::string &path, int64_t vocabSize,
+                                                     const Tokenizer *tokenizer) {
+  StatusOr<std::optional<TokenFileInfo>> read = readTokenFileInfo(path);
+  if (!read)
+    return read.status();
+  TokenFileInfo info = read->value_or(TokenFileInfo{.width = vocabSize > 65536 ? 4 : 2});
+  if (info.vocabulary.value_or(0) > vocabSize)
+    return Status(StatusCode::invalidArgument, "'" + path + "' has tokens of a vocabulary of " +
+                                                   std::to_string(*info.vocabulary) +
+                                                   ", but model.vocab_size is " +
+                                                   std::to_string(vocabSize))
+        .at(path + ".json")
+        .withHelp("--set model.vocab_size=" + std::to_string(*info.vocabulary));
+  if (std::string ours = tokenizer ? tokenizerHashText(*tokenizer) : "";
+      tokenizer && !info.tokenizer.empty() && info.tokenizer != ours)
+    return Status(StatusCode::invalidArgument, "'" + path +
+                                                   "' is of another tokenizer: its hash is " +
+                                                   info.tokenizer + ", that of the run's " + ours)
+        .at(path + ".json");
+  return openTokens(path,
+                    {.width = info.width, .vocabSize = vocabSize, .headerBytes = info.headerBytes});
+}
+
 std::unique_ptr<TokenSource> makeDummyTokens(int64_t size, int64_t vocabSize, uint64_t seed,
                                              std::string_view stream) {
   return std::make_unique<DummyTokens>(size, vocabSize,
                                        foldIn(seedKey(seed), streamNumber(stream)));
-}
-
-StatusOr<DataSources> openData(const RunConfig &config) {
-  const DataConfig &data = config.data;
-  if (int(data.dummy) + int(!data.textPath.empty()) + int(!data.trainPath.empty()) > 1)
-    return Status(StatusCode::invalidArgument,
-                  "more than one source of data: a text, a token file and dummy data exclude "
-                  "each other");
-  if (data.dummy) {
-    int64_t size = std::max<int64_t>(1'000'000, 64 * (config.model.contextLength + 1));
-    DataSources sources;
-    sources.train =
-        makeDummyTokens(size, config.model.vocabSize, config.training.seed, "dummy/train");
-    sources.val = makeDummyTokens(size, config.model.vocabSize, config.training.seed, "dummy/val");
-    return sources;
-  }
-  DataSources sources;
-  if (!data.tokenizer.empty()) {
-    StatusOr<Tokenizer> tokenizer = openTokenizer(config);
-    if (!tokenizer)
-      return tokenizer.status();
-    sources.tokenizer = *tokenizer;
-  }
-  if (!data.textPath.empty())
-    return openText(config, std::move(sources));
-  if (!data.trainPath.empty())
-    return openTokenFiles(data, config.model, std::move(sources));
-  return Status(StatusCode::invalidArgument, "no data to train on")
-      .withHelp("give --text FILE, --data FILE or --dummy-data");
 }
 
 } // namespace minigptc::runtime

@@ -1,14 +1,13 @@
 //===- TokenSource.h - where tokens come from -------------------*- C++ -*-===//
 //
-// A sequence of token ids that batches are cut from. Positions are 64-bit.
+// A sequence of token ids that samples are cut from. Positions are 64-bit.
 //
 //   StatusOr<DataSources> data = openData(config);
 //   std::vector<int32_t> ids(129);
 //   MINIGPTC_RETURN_IF_ERROR(data->train->read(position, ids));
 //
-// A token file is raw little-endian uint16, or uint32 for vocabularies above
-// 65536; a side file `FILE.json` ({"dtype": "uint16"} or "uint32") decides where
-// it exists. It is memory-mapped and must not be cut short meanwhile.
+// Token files are described in runtime/text/TokenFile.h. They are memory-mapped, and must not be
+// cut short meanwhile.
 //
 //===----------------------------------------------------------------------===//
 #ifndef MINIGPTC_RUNTIME_TRAIN_TOKENSOURCE_H
@@ -25,6 +24,22 @@
 
 namespace minigptc::runtime {
 
+/// Tokens [begin, end) of a source that samples do not leave: one file of several.
+struct TokenPart {
+  int64_t begin = 0, end = 0;
+  /// How often random samples are of this part, by comparison. 0 in all parts: each place
+  /// where a sample can begin is as likely as any other.
+  double weight = 0;
+  /// Where rows begin, if documents are rows; else empty.
+  std::span<const int64_t> rows = {};
+};
+
+/// A sample is (a piece of) one document, filled up to its length.
+struct DocumentRows {
+  int32_t separator = 0;   ///< ends a document; fills up inputs
+  int32_t ignoreIndex = 0; ///< fills up targets
+};
+
 /// Immutable; reading is thread-safe.
 class TokenSource {
 public:
@@ -34,6 +49,10 @@ public:
   /// Tokens [begin, begin + out.size()), which must lie in [0, size()). An id
   /// outside the vocabulary is an error that names file and offset.
   virtual Status read(int64_t begin, std::span<int32_t> out) const = 0;
+  /// One after the other, without gaps. What they refer to lives as long as the source.
+  virtual std::vector<TokenPart> parts() const { return {{0, size()}}; }
+  /// Nothing: samples are cut from a stream in which documents follow each other.
+  virtual std::optional<DocumentRows> documents() const { return std::nullopt; }
 };
 
 /// Tokens [begin, end) of a file of elements of `width` bytes (1: a text, 2, 4).
@@ -42,11 +61,17 @@ struct TokenFileOptions {
   int64_t vocabSize = 65536;
   /// Part of the file, in tokens; end -1: all of it.
   int64_t begin = 0, end = -1;
+  int64_t headerBytes = 0; ///< before the first token
 };
 StatusOr<std::unique_ptr<TokenSource>> openTokens(const std::string &path,
                                                   const TokenFileOptions &options);
-/// Bytes a token of a token file, from its side file or the vocabulary.
-StatusOr<int> tokenFileWidth(const std::string &path, int64_t vocabSize);
+/// A token file as its side file or its header says, which must fit the model's vocabulary and,
+/// if one is given, the tokenizer.
+StatusOr<std::unique_ptr<TokenSource>> openTokenFile(const std::string &path, int64_t vocabSize,
+                                                     const Tokenizer *tokenizer = nullptr);
+
+/// An entry of `data.mixture`: "FILE=WEIGHT", or "FILE" without one. A name that exists is a file.
+std::pair<std::string, std::optional<double>> splitWeight(const std::string &entry);
 
 /// Uniformly random tokens: a function of (seed, stream, position).
 std::unique_ptr<TokenSource> makeDummyTokens(int64_t size, int64_t vocabSize, uint64_t seed,
@@ -61,8 +86,10 @@ struct DataSources {
 };
 
 /// Opens what `config.data` names and checks that it fits `config.model`: each
-/// part holds at least context_length + 1 tokens. Of a text the last tenth is val.
+/// file holds at least context_length + 1 tokens. Of a text the last tenth is val.
 StatusOr<DataSources> openData(const RunConfig &config);
+/// The text or token file that `config.data` names to train on, whole, however short it is.
+StatusOr<std::unique_ptr<TokenSource>> openWhole(const RunConfig &config);
 
 } // namespace minigptc::runtime
 

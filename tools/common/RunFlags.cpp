@@ -3,7 +3,9 @@
 
 #include "runtime/base/File.h"
 #include "runtime/base/Suggest.h"
+#include "runtime/text/DataFolder.h"
 #include "runtime/train/StepProfile.h"
+#include "runtime/train/TokenSource.h"
 
 #include <cmath>
 #include <cstdio>
@@ -23,12 +25,41 @@ void DataFlags::addTo(CLI::App &app) {
       ->type_name("FILE");
   app.add_option("--tokenizer", tokenizer, "Folder or tokenizer.json, to encode the text with")
       ->type_name("DIR");
-  app.add_option("--data", data,
-                 "Token file: raw little-endian uint16, or uint32 for large vocabularies")
-      ->type_name("FILE");
+  app.add_option(
+         "--data", data,
+         "Token file (raw little-endian uint16, or uint32 for large vocabularies; llm.c's), "
+         "or folder of `data prepare`. Given several times: all of them, each as often as "
+         "its =WEIGHT says, if there is one")
+      ->type_name("FILE[=WEIGHT]")
+      ->expected(1, 1 << 20)
+      ->allow_extra_args(false);
   app.add_option("--val", val, "Token file held out for evaluation")->type_name("FILE");
   app.add_flag("--dummy-data", dummy, "Random tokens");
   app.add_option("--order", order, "random or sequential")->type_name("ORDER");
+}
+
+/// A folder stands for its files.
+void DataFlags::applyFiles(runtime::DataConfig &config) const {
+  std::vector<std::string> files;
+  for (const std::string &entry : data) {
+    auto [path, weight] = runtime::splitWeight(entry);
+    runtime::DataFolder folder(path);
+    if (!folder.exists()) {
+      files.push_back(entry);
+      continue;
+    }
+    files.push_back(folder.train() + entry.substr(path.size()));
+    if (config.valPath.empty())
+      config.valPath = folder.valIfThere();
+    if (tokenizer.empty() && !folder.tokenizerIfThere().empty())
+      config.tokenizer = folder.tokenizer();
+  }
+  config.trainPath.clear();
+  config.mixture.clear();
+  if (files.size() == 1 && !runtime::splitWeight(files.front()).second)
+    config.trainPath = files.front();
+  else
+    config.mixture = files;
 }
 
 Status DataFlags::apply(RunConfig &config) const {
@@ -38,9 +69,9 @@ Status DataFlags::apply(RunConfig &config) const {
     return usage("--val goes with --data: of a text, the last tenth is held out");
   if (!text.empty() || !data.empty() || dummy) {
     config.data.textPath = text;
-    config.data.trainPath = data;
     config.data.valPath.clear();
     config.data.dummy = dummy;
+    applyFiles(config.data);
   }
   if (!tokenizer.empty())
     config.data.tokenizer = tokenizer;

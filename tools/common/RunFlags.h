@@ -18,12 +18,16 @@ namespace minigptc {
 
 /// --text, --tokenizer, --data, --val, --dummy-data, --order.
 struct DataFlags {
-  std::string text, tokenizer, data, val, order;
+  std::string text, tokenizer, val, order;
+  std::vector<std::string> data; ///< files and folders of `data prepare`, some with =WEIGHT
   bool dummy = false;
 
   void addTo(CLI::App &app);
   /// Puts what was given over the configuration's data section.
   runtime::Status apply(runtime::RunConfig &config) const;
+
+private:
+  void applyFiles(runtime::DataConfig &data) const;
 };
 
 /// --steps, --out, --resume, --init-from, --save-weights, --dump-grads,

@@ -61,6 +61,8 @@ static std::map<std::string, ConfigRule> makeRules() {
       {"training.on_nonfinite", words({"stop", "skip"})},
       {"training.memory_budget", range(1)},
       {"data.order", words({"random", "sequential"})},
+      {"data.rows", words({"packed", "documents"})},
+      {"data.separator", range(0, 2147483647.0)},
       {"data.ignore_index", range(-2147483648.0, 2147483647.0)},
       {"checkpoint.save_interval", range(0)},
       {"checkpoint.keep", range(0)},

@@ -2,6 +2,7 @@
 #include "tools/minigptc/Commands.h"
 
 #include "runtime/base/Format.h"
+#include "runtime/text/DataFolder.h"
 #include "runtime/train/Evaluation.h"
 #include "runtime/train/TextTokens.h"
 #include "tools/common/CommandLine.h"
@@ -24,25 +25,22 @@ struct EvalFlags {
 };
 
 /// The tokens to evaluate: what the flags name, whole, else what the run held out.
-runtime::StatusOr<std::unique_ptr<runtime::TokenSource>>
-openTokens(const EvalFlags &flags, const runtime::RunConfig &config,
-           const std::optional<runtime::Tokenizer> &tokenizer) {
+runtime::StatusOr<std::unique_ptr<runtime::TokenSource>> openTokens(const EvalFlags &flags,
+                                                                    runtime::RunConfig config) {
   if (!flags.text.empty() && !flags.data.empty())
     return Status(StatusCode::invalidArgument, "--text and --data exclude each other");
-  if (!flags.text.empty() && tokenizer) {
-    runtime::StatusOr<runtime::EncodedText> text = runtime::encodeText(flags.text, *tokenizer);
-    if (!text)
-      return text.status();
-    return runtime::openTokens(text->path,
-                               {.width = text->width, .vocabSize = config.model.vocabSize});
-  }
-  if (!flags.text.empty())
-    return runtime::openTokens(flags.text, {.width = 1, .vocabSize = config.model.vocabSize});
-  if (!flags.data.empty()) {
-    runtime::StatusOr<int> width = runtime::tokenFileWidth(flags.data, config.model.vocabSize);
-    if (!width)
-      return width.status();
-    return runtime::openTokens(flags.data, {.width = *width, .vocabSize = config.model.vocabSize});
+  if (!flags.text.empty() || !flags.data.empty()) {
+    runtime::DataFolder folder(flags.data);
+    std::string heldOut = folder.exists() ? folder.valIfThere() : "";
+    if (folder.exists() && heldOut.empty())
+      return Status(StatusCode::invalidArgument,
+                    "'" + flags.data + "' has no held-out part (val.bin)")
+          .withHelp("name a file of it to evaluate on that");
+    config.data.textPath = flags.text;
+    config.data.trainPath = folder.exists() ? heldOut : flags.data;
+    config.data.mixture.clear();
+    config.data.dummy = false;
+    return runtime::openWhole(config);
   }
   runtime::StatusOr<runtime::DataSources> sources = runtime::openData(config);
   if (!sources)
@@ -81,7 +79,7 @@ Status evaluate(const EvalFlags &flags) {
   auto tokenizer = findTokenizer(flags.weights, flags.tokenizer, model->config);
   if (!tokenizer)
     return tokenizer.status();
-  auto tokens = openTokens(flags, model->config, *tokenizer);
+  auto tokens = openTokens(flags, model->config);
   if (!tokens)
     return tokens.status();
   runtime::SessionProgram program(model->session);
@@ -95,10 +93,10 @@ Status evaluate(const EvalFlags &flags) {
   bool isText = flags.data.empty() && (!flags.text.empty() || !model->config.data.textPath.empty());
   double bytesPerToken = isText ? 1 : 0; // 0: unknown
   if (*tokenizer && report->tokens > 0) {
-    runtime::StatusOr<int64_t> bytes = runtime::targetBytes(**tokens, **tokenizer);
+    runtime::StatusOr<double> bytes = runtime::bytesPerTarget(**tokens, **tokenizer);
     if (!bytes)
       return bytes.status();
-    bytesPerToken = double(*bytes) / double((*tokens)->size() - 1);
+    bytesPerToken = *bytes;
   }
   printReport(*report, bytesPerToken, flags.json);
   return Status::success();
@@ -117,7 +115,10 @@ void minigptc::addEvalCommand(CLI::App &app, int &exitStatus) {
   flags->build.addTo(*command);
   command->add_option("--text", flags->text, "A text (default: what the run held out)")
       ->type_name("FILE");
-  command->add_option("--data", flags->data, "Token file")->type_name("FILE");
+  command
+      ->add_option("--data", flags->data,
+                   "Token file, or folder of `data prepare`: its held-out part")
+      ->type_name("FILE");
   command
       ->add_option("--tokenizer", flags->tokenizer,
                    "Folder or tokenizer.json (default: that of the run; without one, bytes)")

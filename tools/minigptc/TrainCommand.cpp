@@ -75,9 +75,7 @@ Status train(TrainFlags &flags) {
   MINIGPTC_RETURN_IF_ERROR(checkDevices(*config));
   MINIGPTC_RETURN_IF_ERROR(checkFits(*config));
 
-  const runtime::DataConfig &data = config->data;
-  if (flags.run.resumes() && flags.model.chosen() && !data.dummy && data.textPath.empty() &&
-      data.trainPath.empty())
+  if (flags.run.resumes() && flags.model.chosen() && !config->data.isNamed())
     return Status(StatusCode::invalidArgument,
                   "no data to train on: --preset, --config and --model replace the whole "
                   "configuration of the run that is resumed, its data included")

@@ -1,9 +1,13 @@
 #include "runtime/base/Philox.h"
+#include "runtime/text/TokenFile.h"
 #include "runtime/train/Batches.h"
+#include "runtime/train/JoinedTokens.h"
 #include "runtime/train/TextTokens.h"
 #include "test/runtime/train/TestFiles.h"
 
 #include <catch2/catch.hpp>
+#include <filesystem>
+#include <fstream>
 #include <set>
 
 using namespace minigptc;
@@ -79,14 +83,21 @@ TEST_CASE("token files: what is wrong is said, with file and place") {
 
 TEST_CASE("token files: 32 bits by vocabulary or by side file") {
   TempFolder folder;
-  CHECK(*tokenFileWidth(folder.file("t"), 65536) == 2);
-  CHECK(*tokenFileWidth(folder.file("t"), 65537) == 4);
-  writeText(folder.file("t.json"), R"({"dtype": "uint32"})");
-  CHECK(*tokenFileWidth(folder.file("t"), 256) == 4);
+  std::string two("\x01\0\1\0\x02\0\0\0", 8);
+  writeText(folder.file("t"), two);
+  auto size = [&](int64_t vocabulary) {
+    StatusOr<std::unique_ptr<TokenSource>> source = openTokenFile(folder.file("t"), vocabulary);
+    return source ? (*source)->size() : -1;
+  };
+  CHECK(size(65536) == 4);
+  CHECK(size(65537) == -1); // its first id is 65537
+  CHECK(size(65538) == 2);
+  writeText(folder.file("t.json"), R"({"dtype": "uint16"})");
+  CHECK(size(65538) == 4);
   writeText(folder.file("t.json"), R"({"dtype": "float"})");
-  CHECK_FALSE(tokenFileWidth(folder.file("t"), 256).ok());
+  CHECK(size(65538) == -1);
 
-  writeText(folder.file("w"), std::string("\x01\0\1\0\x02\0\0\0", 8));
+  writeText(folder.file("w"), two);
   StatusOr<std::unique_ptr<TokenSource>> source =
       openTokens(folder.file("w"), {.width = 4, .vocabSize = 70000});
   REQUIRE(source.ok());
@@ -95,6 +106,164 @@ TEST_CASE("token files: 32 bits by vocabulary or by side file") {
   CHECK(ids[0] == 65537);
   CHECK(ids[1] == 2);
   CHECK_FALSE((*source)->read(1, ids).ok());
+}
+
+TEST_CASE("token files: the side file must fit the file, the model and the tokenizer") {
+  TempFolder folder;
+  writeText(folder.file("t"), tokens16({1, 2, 3, 4, 5}));
+  auto with = [&](const std::string &side, const Tokenizer *tokenizer = nullptr) {
+    writeText(folder.file("t.json"), side);
+    return openTokenFile(folder.file("t"), 300, tokenizer).status();
+  };
+  CHECK(with(R"({"dtype": "uint16", "tokens": 5, "vocabulary": 300})").ok());
+  Status cut = with(R"({"dtype": "uint16", "tokens": 6})");
+  CHECK(contains(cut.message(), "has 10 bytes, but its side file says 6 tokens"));
+  Status large = with(R"({"dtype": "uint16", "vocabulary": 301})");
+  CHECK(contains(large.message(), "a vocabulary of 301, but model.vocab_size is 300"));
+  Tokenizer bytes = Tokenizer::bytes();
+  CHECK(contains(with(R"({"dtype": "uint16", "tokenizer": "0123456789abcdef"})", &bytes).message(),
+                 "is of another tokenizer"));
+}
+
+TEST_CASE("token files: those of llm.c") {
+  TempFolder folder;
+  auto file = [&](int32_t magic, int32_t version, int32_t count, const std::string &tokens) {
+    std::vector<int32_t> header(256);
+    header[0] = magic, header[1] = version, header[2] = count;
+    writeText(folder.file("t"),
+              std::string(reinterpret_cast<const char *>(header.data()), 1024) + tokens);
+    return openTokenFile(folder.file("t"), 70000);
+  };
+  StatusOr<std::unique_ptr<TokenSource>> gpt2 = file(20240520, 1, 3, tokens16({7, 50256, 9}));
+  REQUIRE(gpt2.ok());
+  REQUIRE((*gpt2)->size() == 3);
+  std::vector<int32_t> ids(3);
+  REQUIRE((*gpt2)->read(0, ids).ok());
+  CHECK(ids == std::vector<int32_t>{7, 50256, 9});
+  CHECK((*readTokenFileInfo(folder.file("t")))->separator == 50256);
+  StatusOr<std::unique_ptr<TokenSource>> llama =
+      file(20240801, 7, 2, std::string("\x01\0\1\0\x02\0\0\0", 8));
+  REQUIRE(llama.ok());
+  REQUIRE((*llama)->size() == 2);
+  CHECK(contains(file(20240520, 1, 4, tokens16({7, 50256, 9})).status().message(),
+                 "its header says 4 tokens"));
+  // Another version is no such file.
+  CHECK_FALSE(file(20240520, 2, 3, tokens16({1, 2, 3})).ok()); // 1030 bytes of uint32
+  CHECK((*openTokenFile(folder.file("t"), 65536))->size() == 515);
+}
+
+TEST_CASE("token files: beyond 4 GiB") {
+  TempFolder folder;
+  std::string path = folder.file("t");
+  int64_t last = (int64_t(5) << 30) / 2 - 1;
+  writeText(path, "");
+  std::filesystem::resize_file(path, uint64_t(last) * 2); // no blocks on disk
+  std::ofstream(path, std::ios::binary | std::ios::app) << tokens16({777});
+  auto source = openTokens(path, {.width = 2, .vocabSize = 1000});
+  REQUIRE(source.ok());
+  REQUIRE((*source)->size() == last + 1);
+  std::vector<int32_t> ids(2);
+  REQUIRE((*source)->read(last - 1, ids).ok());
+  CHECK(ids == std::vector<int32_t>{0, 777});
+  BatchLoader sequential(**source, {.order = SampleOrder::sequential}, 1, 1);
+  CHECK(sequential.sequences() == last);
+  StatusOr<Batch> batch = sequential.batch(last - 1);
+  REQUIRE(batch.ok());
+  CHECK(batch->y.span<int32_t>()[0] == 777);
+  BatchLoader random(**source, {.order = SampleOrder::random, .seed = 1}, 1, 16);
+  int64_t largest = 0;
+  for (int64_t n = 0; n < 100; ++n)
+    largest = std::max(largest, random.start(n));
+  CHECK(largest > int64_t(1) << 31);
+  // As one of two files.
+  std::vector<WeightedTokens> files;
+  files.push_back({makeDummyTokens(int64_t(3) << 32, 10, 1, "x")});
+  files.push_back({*std::move(source)});
+  auto joined = joinTokens(std::move(files));
+  REQUIRE(joined->read((int64_t(3) << 32) + last, std::span(ids).first(1)).ok());
+  CHECK(ids[0] == 777);
+}
+
+TEST_CASE("several files: samples of each by weight, or by size; none crosses a border") {
+  TempFolder folder;
+  writeText(folder.file("a"), tokens16(std::vector<int>(100, 1)));
+  writeText(folder.file("b"), tokens16(std::vector<int>(300, 2)));
+  RunConfig config = configWith(10, 4);
+  auto share = [&](std::vector<std::string> mixture) {
+    config.data.mixture = std::move(mixture);
+    StatusOr<DataSources> data = openData(config);
+    INFO(data.status().toString());
+    REQUIRE(data.ok());
+    REQUIRE(data->train->size() == 400);
+    BatchLoader loader(*data->train, {.order = SampleOrder::random, .seed = 3}, 1, 4);
+    int ofSecond = 0;
+    for (int64_t n = 0; n < 1000; ++n) {
+      StatusOr<Batch> batch = loader.batch(n);
+      REQUIRE(batch.ok());
+      std::span<int32_t> x = batch->x.span<int32_t>(), y = batch->y.span<int32_t>();
+      CHECK(x.front() == y.back());
+      ofSecond += x.front() == 2;
+    }
+    return ofSecond;
+  };
+  CHECK(share({folder.file("a") + "=9", folder.file("b") + "=1"}) == Approx(100).margin(30));
+  CHECK(share({folder.file("a"), folder.file("b")}) == Approx(750).margin(45));
+
+  StatusOr<DataSources> data = openData(config);
+  BatchLoader loader(*data->train, {.order = SampleOrder::sequential}, 1, 4);
+  CHECK(loader.sequences() == 24 + 74);
+  CHECK(loader.start(23) == 92);
+  CHECK(loader.start(24) == 100);
+  CHECK(loader.start(98) == 0);
+
+  auto message = [&](std::vector<std::string> mixture) {
+    config.data.mixture = std::move(mixture);
+    return openStatus(config).message();
+  };
+  CHECK(contains(message({folder.file("a") + "=1", folder.file("b")}), "others none"));
+  CHECK(contains(message({folder.file("a") + "=0"}), "must be a positive number"));
+  CHECK(contains(message({folder.file("a") + "=x"}), "a=x"));
+  config.model.contextLength = 200;
+  CHECK(contains(message({folder.file("a"), folder.file("b")}), "a' has 100 tokens"));
+}
+
+TEST_CASE("documents as rows: every token but the first is a target once, the rest is filled up") {
+  TempFolder folder;
+  // Documents of 3 and 1 and 7 tokens with their separator 0, and one that nothing ends.
+  writeText(folder.file("t"), tokens16({5, 6, 0, 0, 1, 2, 3, 4, 5, 6, 0, 8, 9}));
+  RunConfig config = configWith(10, 4);
+  config.data.trainPath = folder.file("t");
+  config.data.rows = "documents";
+  CHECK(openStatus(config).toString().find("data.ignore_index") != std::string::npos);
+  config.data.ignoreIndex = -1;
+  CHECK(openStatus(config).toString().find("data.separator") != std::string::npos);
+  config.data.separator = 7;
+  config.model.vocabSize = 7;
+  CHECK_FALSE(openStatus(config).ok());
+  config.model.vocabSize = 10;
+  config.data.separator = 0;
+  StatusOr<DataSources> data = openData(config);
+  INFO(data.status().toString());
+  REQUIRE(data.ok());
+  BatchLoader loader(*data->train, {.order = SampleOrder::sequential}, 4, 4);
+  REQUIRE(loader.sequences() == 4);
+  StatusOr<Batch> batch = loader.batch(0);
+  REQUIRE(batch.ok());
+  std::span<int32_t> x = batch->x.span<int32_t>(), y = batch->y.span<int32_t>();
+  CHECK(std::vector<int>(x.begin(), x.end()) ==
+        std::vector<int>{5, 6, 0, 0, 1, 2, 3, 4, 5, 6, 0, 0, 8, 0, 0, 0});
+  CHECK(std::vector<int>(y.begin(), y.end()) ==
+        std::vector<int>{6, 0, -1, -1, 2, 3, 4, 5, 6, 0, -1, -1, 9, -1, -1, -1});
+  // A part of a batch is what one process of several reads.
+  StatusOr<Batch> part = loader.samples(2, 2);
+  REQUIRE(part.ok());
+  CHECK(std::ranges::equal(part->x.span<int32_t>(), x.subspan(8)));
+
+  std::set<int64_t> seen;
+  BatchLoader random(*data->train, {.order = SampleOrder::random, .seed = 2}, 1, 4);
+  for (int64_t n = 0; n < 100; ++n)
+    seen.insert(random.start(n));
+  CHECK(seen == std::set<int64_t>{0, 4, 8, 11});
 }
 
 TEST_CASE("texts: bytes, the last tenth is held out") {
@@ -151,10 +320,12 @@ TEST_CASE("texts with a tokenizer: encoded once, the last tenth of the tokens is
     std::vector<int32_t> read(size_t(data->train->size()));
     REQUIRE(data->train->read(0, read).ok());
     CHECK(std::equal(read.begin(), read.end(), ids.begin()));
-    CHECK(*targetBytes(*data->train, tokenizer) + *targetBytes(*data->val, tokenizer) +
-              int64_t(tokenizer.token(ids[0])->size() +
-                      tokenizer.token(ids[ids.size() - size_t(held)])->size()) ==
-          int64_t(text.size()));
+    double bytes = 0;
+    for (const TokenSource *source : {data->train.get(), data->val.get()})
+      bytes += *bytesPerTarget(*source, tokenizer) * double(source->size() - 1);
+    CHECK(bytes + double(tokenizer.token(ids[0])->size() +
+                         tokenizer.token(ids[ids.size() - size_t(held)])->size()) ==
+          Approx(text.size()));
   }
   // Another text, or a damaged file in the cache, is encoded anew.
   for (const auto &entry :
