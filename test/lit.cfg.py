@@ -17,3 +17,8 @@ for name in ("XDG_CACHE_HOME", "HOME"):
 # %exit 2 CMD: succeeds if CMD's exit status is 2 (or one of a list, as 1,2).
 config.substitutions.append(
     ("%exit", "bash " + os.path.join(config.test_source_root, "integration", "Inputs", "expect_exit.sh")))
+# %stubs: the folder of stand-ins of NVIDIA's libraries. %gpu CMD: a machine that has all of them.
+stubs = os.path.join(config.minigptc_obj, "integration", "stubs")
+config.substitutions.append(("%stubs", stubs))
+config.substitutions.append(("%gpu", "env LD_LIBRARY_PATH=" + os.pathsep.join(
+    os.path.join(stubs, name) for name in ("driver", "blas", "nccl"))))

@@ -84,8 +84,12 @@ MemoryLimits memoryLimits(const std::string &root) {
 }
 
 std::string readableBytes(uint64_t bytes) {
-  return bytes >= uint64_t(1) << 30 ? format("%.1f GiB", double(bytes) / (1 << 30))
-                                    : format("%.0f MiB", double(bytes) / (1 << 20));
+  if (bytes >= uint64_t(1) << 30)
+    return format("%.1f GiB", double(bytes) / (1 << 30));
+  if (bytes >= uint64_t(1) << 20)
+    return format("%.0f MiB", double(bytes) / (1 << 20));
+  return bytes >= 1024 ? format("%.0f KiB", double(bytes) / 1024)
+                       : std::to_string(bytes) + (bytes == 1 ? " byte" : " bytes");
 }
 
 } // namespace minigptc::runtime

@@ -25,7 +25,7 @@ struct MemoryLimits {
 /// doesn't tell is taken as unlimited.
 MemoryLimits memoryLimits(const std::string &root = "");
 
-/// "12.3 GiB", "340 MiB".
+/// "12.3 GiB", "340 MiB", "2 KiB", "64 bytes".
 std::string readableBytes(uint64_t bytes);
 
 } // namespace minigptc::runtime

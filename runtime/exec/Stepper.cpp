@@ -143,12 +143,19 @@ Status Stepper::runEntry(const Entry &entry, std::span<void *const> arguments,
   return queue_->synchronize();
 }
 
+/// A failure of a replay, or of work that was not waited for.
+static Status unplaced(const Entry &entry, const Status &failure) {
+  return Status(failure.code(), failure.message() + " in " + quote(entry.name))
+      .withHelp("MINIGPTC_SYNCHRONOUS=1 in the environment tells the instruction");
+}
+
 Status Stepper::runOnDevice(const Entry &entry, DeviceArguments &arguments,
                             const StepOptions &options) {
   EntryMemory &memory = state_->memoryOf(entry);
   Status status = submit(entry, memory, arguments, options);
   if (status)
-    status = memory.readSmall(*queue_);
+    if (status = memory.readSmall(*queue_); !status)
+      status = unplaced(entry, status);
   if (status && options.meanwhile)
     try {
       (*options.meanwhile)();
@@ -157,8 +164,7 @@ Status Stepper::runOnDevice(const Entry &entry, DeviceArguments &arguments,
     }
   Status done = queue_->synchronize();
   if (status && !done)
-    status = Status(done.code(), done.message() + " in " + quote(entry.name))
-                 .withHelp("MINIGPTC_SYNCHRONOUS=1 in the environment tells the instruction");
+    status = unplaced(entry, done);
   if (status)
     memory.giveOutputs(arguments);
   else
@@ -175,12 +181,13 @@ Status Stepper::submit(const Entry &entry, EntryMemory &memory, const DeviceArgu
   bool records = !waits_ && memory.recordable && device_->info().records;
   if (records && !memory.recording)
     MINIGPTC_RETURN_IF_ERROR(recordEntry(entry, memory));
-  return records && memory.recording ? replay(memory, arguments)
+  return records && memory.recording ? replay(entry, memory, arguments)
                                      : runBlock(program_->blocks[entry.block], memory.addresses(),
                                                 arena_->data(), scratch_, options);
 }
 
-Status Stepper::replay(const EntryMemory &memory, const DeviceArguments &arguments) {
+Status Stepper::replay(const Entry &entry, const EntryMemory &memory,
+                       const DeviceArguments &arguments) {
   std::vector<const std::byte *> inputs(arguments.inputs.size());
   for (size_t input : memory.scalars->inputsRead()) {
     MINIGPTC_RETURN_IF_ERROR(arguments.inputs[input]->fetch());
@@ -190,7 +197,8 @@ Status Stepper::replay(const EntryMemory &memory, const DeviceArguments &argumen
   running_ = nullptr;
   if (communicator_)
     MINIGPTC_RETURN_IF_ERROR(communicator_->beforeReplay());
-  return queue_->replay(*memory.recording);
+  Status status = queue_->replay(*memory.recording);
+  return status ? status : unplaced(entry, status);
 }
 
 Status Stepper::recordEntry(const Entry &entry, EntryMemory &memory) {
@@ -205,6 +213,8 @@ Status Stepper::recordEntry(const Entry &entry, EntryMemory &memory) {
   if (status) {
     status =
         runBlock(program_->blocks[entry.block], memory.addresses(), arena_->data(), scratch_, {});
+    if (status)
+      running_ = nullptr; // What fails now fails for the whole.
     StatusOr<std::unique_ptr<Recording>> recording = queue_->endRecording();
     if (status && !recording)
       status = recording.status();

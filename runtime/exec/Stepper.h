@@ -99,7 +99,7 @@ private:
   /// Submits all work of an entry whose arguments are bound.
   Status submit(const Entry &entry, EntryMemory &memory, const DeviceArguments &arguments,
                 const StepOptions &options);
-  Status replay(const EntryMemory &memory, const DeviceArguments &arguments);
+  Status replay(const Entry &entry, const EntryMemory &memory, const DeviceArguments &arguments);
   /// Leaves no recording if there can be none.
   Status recordEntry(const Entry &entry, EntryMemory &memory);
   Status observe(const BoundInstruction &bound, StepObserver &observer);

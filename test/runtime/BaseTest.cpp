@@ -225,6 +225,9 @@ TEST_CASE("memory: the machine's, or less in a control group") {
   }
   CHECK(memoryLimits().total > 1 << 20);
   CHECK(readableBytes(uint64_t(3) << 29) == "1.5 GiB");
+  CHECK(readableBytes(uint64_t(3) << 20) == "3 MiB");
+  CHECK(readableBytes(uint64_t(3) << 10) == "3 KiB");
+  CHECK(readableBytes(64) == "64 bytes");
 }
 
 TEST_CASE("files are mapped") {

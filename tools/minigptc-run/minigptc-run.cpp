@@ -158,10 +158,9 @@ Status generateText(Session &session, const Flags &flags, const ProgramMetadata 
   GenerateOptions options = flags.generation;
   options.sampling.seed = flags.seed.value_or(options.sampling.seed);
   write(*flags.prompt);
-  MINIGPTC_RETURN_IF_ERROR(
-      generate(program, *parameters, ByteCodec(), *flags.prompt, options, write));
-  write("\n");
-  return Status::success();
+  Status status = generate(program, *parameters, ByteCodec(), *flags.prompt, options, write);
+  write("\n"); // An error, too, begins a line.
+  return status;
 }
 
 Status train(Session &session, const Flags &flags, const RunConfig &config) {

@@ -32,20 +32,28 @@ static const char *vectorWidth() {
 #endif
 }
 
+/// What is wrong, and what to do about it below.
+static std::string reasonOf(const runtime::Status &status) {
+  return status.message() + (status.help().empty() ? "" : "\n  help: " + status.help());
+}
+
 /// "cuda:0  NVIDIA H200", or why there is none.
 static void printDevices(const runtime::Driver &driver) {
   std::string name(driver.name());
   runtime::StatusOr<int> count = driver.countDevices();
   if (!count)
-    printf("%s  none: %s\n", name.c_str(), count.status().message().c_str());
+    printf("%s  none: %s\n", name.c_str(), reasonOf(count.status()).c_str());
   else if (*count == 0)
     printf("%s  none: the driver finds no GPU\n", name.c_str());
   for (int i = 0; count && i < *count; ++i) {
     auto device = driver.open(i, {});
-    printf("%s:%d  %s%s\n", name.c_str(), i,
-           device ? (*device)->info().name.c_str()
-                  : ("cannot be used: " + device.status().message()).c_str(),
-           i == 0 && name == "cuda" ? "  (default)" : "");
+    bool isDefault = i == 0 && name == "cuda";
+    if (device)
+      printf("%s:%d  %s%s\n", name.c_str(), i, (*device)->info().name.c_str(),
+             isDefault ? "  (default)" : "");
+    else
+      printf("%s:%d  %scannot be used: %s\n", name.c_str(), i, isDefault ? "(default)  " : "",
+             reasonOf(device.status()).c_str());
   }
 }
 

@@ -42,10 +42,11 @@ Status generateText(const GenerateFlags &flags) {
   };
   if (!write(flags.prompt))
     return Status(StatusCode::resourceExhausted, "can't write to standard output");
-  MINIGPTC_RETURN_IF_ERROR(
-      runtime::generate(program, model->parameters, *codec, flags.prompt, flags.options, write));
-  write("\n");
-  return Status::success();
+  Status status =
+      runtime::generate(program, model->parameters, *codec, flags.prompt, flags.options, write);
+  write("
+"); // An error, too, begins a line.
+  return status;
 }
 
 } // namespace

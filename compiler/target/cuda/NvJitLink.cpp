@@ -24,7 +24,7 @@ struct Library {
   int (*getInfoLogSize)(Handle, size_t *) = nullptr;
   int (*getInfoLog)(Handle, char *) = nullptr;
   int (*version)(unsigned *, unsigned *) = nullptr; ///< not in all versions
-  std::string error; ///< why there is none; empty: there is
+  std::string error;                                ///< why there is none; empty: there is
 
   static const Library &get() {
     static const Library library;
@@ -115,8 +115,10 @@ llvm::FailureOr<std::string> minigptc::cuda::linkPtx(llvm::ArrayRef<std::string>
   const char *options[] = {option.c_str(), "-O3", "-verbose"};
   void *handle = nullptr;
   if (int status = library.create(&handle, 3, options)) {
-    error = "nvJitLink refuses " + arch.name() + " (status " + std::to_string(status) +
-            "): this CUDA toolkit is too old or too new for it";
+    error =
+        "nvJitLink refuses " + arch.name() + " (status " + std::to_string(status) +
+        "): this CUDA toolkit is too old or too new for it; without machine code for it the driver "
+        "compiles the PTX";
     return failure();
   }
   int status = 0;
@@ -133,7 +135,8 @@ llvm::FailureOr<std::string> minigptc::cuda::linkPtx(llvm::ArrayRef<std::string>
     status = library.getCubin(handle, cubin.data());
   if (status != 0)
     error = "nvJitLink failed for " + arch.name() + " (status " + std::to_string(status) +
-            "): " + readLog(handle, library.getErrorLogSize, library.getErrorLog);
+            "): " + readLog(handle, library.getErrorLogSize, library.getErrorLog) +
+            "; without machine code for it the driver compiles the PTX";
   else if (log)
     *log = readLog(handle, library.getInfoLogSize, library.getInfoLog);
   library.destroy(&handle);

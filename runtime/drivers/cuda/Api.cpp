@@ -29,7 +29,7 @@ Status absent(const std::string &what, const std::string &help) {
   return Status(StatusCode::failedPrecondition, what).withHelp(help);
 }
 
-constexpr const char *kDriverHelp = "install NVIDIA's driver, or use --target cpu";
+constexpr const char *kDriverHelp = "install NVIDIA's driver, or compile for the CPU: --target cpu";
 
 /// Sets one member; an absent symbol's name goes to `missing`, unless one is there already.
 template <typename Member>
@@ -69,7 +69,8 @@ std::string cudaVersion(int version) {
 
 Status describeInit(const DriverApi &driver, Result error) {
   switch (error) {
-  case Result::noDevice: return absent("no NVIDIA GPU is found", "use --target cpu");
+  case Result::noDevice:
+    return absent("no NVIDIA GPU is found", "compile for the CPU: --target cpu");
   case Result::stubLibrary:
     return absent("no NVIDIA driver: libcuda.so.1 is the toolkit's stub", kDriverHelp);
   case Result::systemDriverMismatch:
@@ -77,7 +78,7 @@ Status describeInit(const DriverApi &driver, Result error) {
                   "restart the machine, or install the driver again");
   default:
     return absent("the NVIDIA driver does not start: " + describe(driver, error),
-                  "see what `nvidia-smi` says, or use --target cpu");
+                  "see what `nvidia-smi` says, or compile for the CPU: --target cpu");
   }
 }
 
@@ -93,7 +94,7 @@ Status loadDriver(const LibrarySource &libraries, DriverApi &driver, int &versio
   if (version < kOldestDriver)
     return absent("the NVIDIA driver is too old: it is for CUDA " + cudaVersion(version) +
                       ", needed is CUDA " + cudaVersion(kOldestDriver),
-                  "install a newer driver, or use --target cpu");
+                  "install a newer driver, or compile for the CPU: --target cpu");
   if (!missing.empty())
     return absent("the NVIDIA driver lacks " + missing, kDriverHelp);
   if (Result result = driver.init(0); result != Result::success)

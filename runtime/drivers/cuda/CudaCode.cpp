@@ -87,12 +87,13 @@ StatusOr<Module> CudaCode::loadModule(const void *image, const std::string &what
     modules_.push_back(module);
     return module;
   }
+  if (result == Result::outOfMemory)
+    return context_->check(result, "cuModuleLoadDataEx");
   std::string reason = log;
   reason = reason.substr(0, reason.find('\n'));
-  return Status(result == Result::outOfMemory ? StatusCode::resourceExhausted
-                                              : StatusCode::failedPrecondition,
-                "the driver does not load " + what + ": " + describe(context_->driver(), result) +
-                    (reason.empty() ? "" : ": " + reason))
+  return Status(StatusCode::failedPrecondition, "the driver does not load " + what + ": " +
+                                                    describe(context_->driver(), result) +
+                                                    (reason.empty() ? "" : ": " + reason))
       .withHelp("a newer driver may, or compile the program for this GPU: --gpu-arch sm_" +
                 std::to_string(context_->arch()));
 }

@@ -25,7 +25,7 @@ Status CudaContext::open() {
   if (arch_ < 80)
     return Status(StatusCode::failedPrecondition,
                   name_ + " is too old: it is sm_" + std::to_string(arch_) + ", needed is sm_80")
-        .withHelp("use a GPU of 2020 (Ampere) or later, or --target cpu");
+        .withHelp("use a GPU of 2020 (Ampere) or later, or compile for the CPU: --target cpu");
   return check(cu.primaryCtxRetain(&context_, device_), "cuDevicePrimaryCtxRetain");
 }
 
@@ -38,12 +38,29 @@ Status CudaContext::enter() const {
   return check(driver().ctxSetCurrent(context_), "cuCtxSetCurrent");
 }
 
+/// What to do after an error, where that is known.
+static const char *helpFor(Result result) {
+  switch (result) {
+  case Result::outOfMemory:
+    return "`nvidia-smi` lists who uses the GPU's memory; a smaller batch or context, or a smaller "
+           "model, needs less";
+  case Result::illegalAddress:
+  case Result::illegalInstruction:
+  case Result::misalignedAddress:
+  case Result::launchFailed:
+    return "the GPU has given up what it had; a run goes on from its last checkpoint (--resume). "
+           "Running it under compute-sanitizer tells which access is wrong";
+  default: return "";
+  }
+}
+
 Status CudaContext::check(Result result, const char *call) const {
   if (result == Result::success)
     return {};
   StatusCode code =
       result == Result::outOfMemory ? StatusCode::resourceExhausted : StatusCode::internal;
-  return Status(code, std::string(call) + " failed: " + describe(driver(), result));
+  return Status(code, std::string(call) + " failed: " + describe(driver(), result))
+      .withHelp(api_->emulated ? "" : helpFor(result));
 }
 
 } // namespace minigptc::runtime::cuda

@@ -29,7 +29,7 @@ public:
   const DriverApi &driver() const { return api_->driver; }
   /// Makes it this thread's current one.
   Status enter() const;
-  /// resourceExhausted, or internal: "CALL failed: CUDA_ERROR_… (…)".
+  /// resourceExhausted, or internal: "CALL failed: CUDA_ERROR_… (…)", and what to do about it.
   Status check(Result result, const char *call) const;
   /// "NVIDIA H200"; "emulated: …" if no GPU stands behind it.
   const std::string &name() const { return name_; }

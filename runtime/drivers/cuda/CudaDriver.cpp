@@ -110,7 +110,7 @@ public:
                     "the program's mesh has " + std::to_string(devices) +
                         " devices; this machine has " + std::to_string(*count) +
                         (*count == 1 ? " GPU" : " GPUs"))
-          .withHelp("choose a mesh of that many devices, or --target cpu");
+          .withHelp("choose a mesh of that many devices, or compile for the CPU: --target cpu");
     return devices > 1 ? (*found)->ncclStatus : Status();
   }
 

@@ -45,8 +45,10 @@ StatusOr<std::unique_ptr<CudaGemm>> CudaGemm::create(ContextRef context, Stream 
   MINIGPTC_RETURN_IF_ERROR(context->api().blasStatus);
   MINIGPTC_RETURN_IF_ERROR(context->enter());
   std::unique_ptr<CudaGemm> gemm(new CudaGemm(context, stream));
-  MINIGPTC_RETURN_IF_ERROR(
-      gemm->check(context->api().blas.create(&gemm->handle_), "cublasLtCreate"));
+  if (Status made = gemm->check(context->api().blas.create(&gemm->handle_), "cublasLtCreate");
+      !made)
+    return std::move(made).withHelp(
+        "cuBLASLt may be too new for the driver: install the version of its CUDA");
   StatusOr<std::unique_ptr<Buffer>> workspace = allocateOnDevice(context, kWorkspace);
   if (!workspace)
     return workspace.status();

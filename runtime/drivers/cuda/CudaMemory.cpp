@@ -68,9 +68,13 @@ StatusOr<std::unique_ptr<Buffer>> allocateOnDevice(ContextRef context, uint64_t 
 StatusOr<std::unique_ptr<Buffer>> allocatePinned(ContextRef context, uint64_t bytes) {
   MINIGPTC_RETURN_IF_ERROR(context->enter());
   void *pointer = nullptr;
-  MINIGPTC_RETURN_IF_ERROR(context->check(
-      context->driver().memHostAlloc(&pointer, std::max<uint64_t>(bytes, 1), kHostAllocPortable),
-      "cuMemHostAlloc"));
+  Result result =
+      context->driver().memHostAlloc(&pointer, std::max<uint64_t>(bytes, 1), kHostAllocPortable);
+  Status status = context->check(result, "cuMemHostAlloc");
+  if (result == Result::outOfMemory)
+    return std::move(status).withHelp("the machine's memory, or what of it may be page-locked "
+                                      "(`ulimit -l`), is used up: end what else takes it");
+  MINIGPTC_RETURN_IF_ERROR(status);
   return std::unique_ptr<Buffer>(
       std::make_unique<PinnedBuffer>(std::move(context), pointer, bytes));
 }

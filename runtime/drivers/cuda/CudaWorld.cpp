@@ -86,9 +86,13 @@ CudaWorld::End::~End() {
 Status CudaWorld::End::join(const DeviceGroup &group, const NcclUniqueId &id) {
   MINIGPTC_RETURN_IF_ERROR(context_->enter());
   auto &[known, comm] = comms_.emplace_back(group, nullptr);
-  return checkNccl(nccl(),
-                   nccl().commInitRank(&comm, int(group.size()), id, int(group.rankOf(device_))),
-                   "ncclCommInitRank", nullptr);
+  Status status = checkNccl(
+      nccl(), nccl().commInitRank(&comm, int(group.size()), id, int(group.rankOf(device_))),
+      "ncclCommInitRank", nullptr);
+  return status ? status
+                : std::move(status).withHelp(
+                      "NCCL_DEBUG=INFO in the environment tells more; NCCL may be too new for the "
+                      "driver");
 }
 
 StatusOr<NcclComm> CudaWorld::End::commOf(const DeviceGroup &group) const {

@@ -312,7 +312,7 @@ TEST_CASE("cuda collectives: several GPUs need NCCL, and GPUs") {
   CHECK(driver->provide(2).message() == "no NCCL for several GPUs: gone");
   Status many = driver->provide(4);
   CHECK(many.message() == "the program's mesh has 4 devices; this machine has 2 GPUs");
-  CHECK(many.help() == "choose a mesh of that many devices, or --target cpu");
+  CHECK(many.help() == "choose a mesh of that many devices, or compile for the CPU: --target cpu");
 }
 
 namespace {
