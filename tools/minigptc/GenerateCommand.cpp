@@ -44,8 +44,7 @@ Status generateText(const GenerateFlags &flags) {
     return Status(StatusCode::resourceExhausted, "can't write to standard output");
   Status status =
       runtime::generate(program, model->parameters, *codec, flags.prompt, flags.options, write);
-  write("
-"); // An error, too, begins a line.
+  write("\n"); // An error, too, begins a line.
   return status;
 }
 
