@@ -70,8 +70,7 @@ static void evaluate(dist::AllGatherOp op, DeviceOperands operands, DeviceResult
   });
 }
 
-static void evaluate(dist::ReduceScatterOp op, DeviceOperands operands,
-                     DeviceResults results) {
+static void evaluate(dist::ReduceScatterOp op, DeviceOperands operands, DeviceResults results) {
   forEachGroup(op, operands, results, [&](unsigned i, auto inputs, auto outputs) {
     Tensor whole = combined(op.getCombine(), inputs);
     for (auto [rank, output] : llvm::enumerate(outputs))
@@ -96,8 +95,7 @@ static void evaluate(dist::AllToAllOp op, DeviceOperands operands, DeviceResults
   });
 }
 
-static void evaluate(dist::CollectivePermuteOp op, DeviceOperands operands,
-                     DeviceResults results) {
+static void evaluate(dist::CollectivePermuteOp op, DeviceOperands operands, DeviceResults results) {
   forEachGroup(op, operands, results, [&](unsigned, auto inputs, auto outputs) {
     for (auto [source, output] : llvm::zip_equal(op.getSources(), outputs))
       output = source < 0 ? Tensor(inputs[0].getType()) : inputs[source];
@@ -139,6 +137,13 @@ static LogicalResult evaluateIdentity(OpTy, ArrayRef<Tensor> operands,
   return success();
 }
 
+/// A collective is done at once.
+static LogicalResult evaluateWait(dist::WaitOp, ArrayRef<Tensor> operands,
+                                  SmallVectorImpl<Tensor> &results) {
+  results.append(operands.begin(), operands.end());
+  return success();
+}
+
 /// Its meaning on whole tensors: what each device computes of its parts, together with the others.
 static LogicalResult evaluateManual(dist::ManualOp op, ArrayRef<Tensor> operands,
                                     SmallVectorImpl<Tensor> &results) {
@@ -176,5 +181,6 @@ void interpreter::attachShardingModels(MLIRContext *context) {
                        dist::AllToAllOp, dist::CollectivePermuteOp, dist::AllSliceOp,
                        dist::AxisIndexOp>(context);
   attachModel<dist::VaryOp, evaluateIdentity<dist::VaryOp>>(context);
+  attachModel<dist::WaitOp, evaluateWait>(context);
   attachModel<dist::ManualOp, evaluateManual>(context);
 }

@@ -6,6 +6,7 @@
 #include "compiler/pipelines/Targets.h"
 #include "compiler/pipelines/Timing.h"
 #include "compiler/trace/ProgramImpl.h"
+#include "dialects/dist/IR/Dist.h"
 #include "dialects/graph/IR/Graph.h"
 #include "dialects/graph/Transforms/RecomputePrice.h"
 #include "minigptc/trace/Program.h"
@@ -71,6 +72,18 @@ template <typename Run> auto check(ModuleOp module, Run run) {
   return result;
 }
 
+/// Whether stage `schedule` puts collectives beside compute stands in the module. Unless the user
+/// says it, the target does; text that comes from one that does so stays as it is.
+void chooseOverlap(ModuleOp module, const CompileOptions &options, const target::Target &target) {
+  if (options.overlap != "auto" && options.overlap != "on" && options.overlap != "off")
+    throw CompileError("collectives are put beside compute by 'on', 'off' or 'auto', not '" +
+                       options.overlap + "'");
+  if (options.overlap == "off")
+    module->removeAttr(dist::attr::kOverlap);
+  else if (dist::findMesh(module) && (options.overlap == "on" || target.overlaps()))
+    module->setAttr(dist::attr::kOverlap, UnitAttr::get(module.getContext()));
+}
+
 std::string print(ModuleOp module) {
   std::string text;
   llvm::raw_string_ostream stream(text);
@@ -82,6 +95,7 @@ std::string print(ModuleOp module) {
 CompiledProgram compileModule(ModuleOp module, const CompileOptions &options,
                               double traceSeconds = 0) {
   std::unique_ptr<target::Target> target = makeTarget(options);
+  chooseOverlap(module, options, *target);
   auto start = std::chrono::steady_clock::now();
   CompiledProgram result;
   if (traceSeconds > 0)
@@ -135,6 +149,7 @@ std::string minigptc::printStage(const Program &program, Stage stage,
                                  const CompileOptions &options) {
   OwningOpRef<ModuleOp> module = cloneModule(program);
   CompileStats stats;
+  chooseOverlap(*module, options, *makeTarget(options));
   bringTo(*module, stage, options, stats);
   if (options.timing)
     llvm::errs() << timingReport(stats);
@@ -151,6 +166,7 @@ std::string minigptc::printStageOfText(const std::string &ir, const std::string 
                                        Stage stage, const CompileOptions &options) {
   ParsedModule parsed(ir, fileName);
   CompileStats stats;
+  chooseOverlap(*parsed.module, options, *makeTarget(options));
   bringTo(*parsed.module, stage, options, stats);
   if (options.timing)
     llvm::errs() << timingReport(stats);

@@ -39,7 +39,9 @@ constexpr StageInfo kStages[] = {
      "graph-decompose{keep-whole-kernels=true},canonicalize,cse,"
      "graph-accumulate-scatters,graph-canonicalize-dots,graph-split-reductions,graph-stack-sums,cse,"
      "graph-accumulate-dots,graph-fuse)"},
-    {Stage::schedule, "schedule", "graph-outline-kernels,func.func(graph-schedule)"},
+    {Stage::schedule, "schedule",
+     "graph-outline-kernels,func.func(graph-schedule),dist-peel-collectives,"
+     "func.func(dist-overlap)"},
     {Stage::exec, "exec", "convert-graph-to-exec,exec-inline-blocks,exec-group-launches"},
 };
 

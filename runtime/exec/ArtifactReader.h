@@ -53,6 +53,9 @@ Status readDevices(const fb::Artifact &table, Program &program);
 Status readLayout(const fb::Parameter &from, const Mesh &mesh, ParameterDecl &decl);
 /// Everything of a block that needs the other tables; `program` has all its blocks.
 Status checkBlock(const Program &program, const Block &block);
+/// What is started is waited for, and what is between leaves its memory alone. The block's operands
+/// are checked already.
+Status checkFlights(const Program &program, const Block &block);
 /// No recursion, bounded nesting and length; fills in `Block::nestedOperands`.
 Status checkCalls(Program &program);
 

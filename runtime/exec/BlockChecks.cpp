@@ -79,7 +79,7 @@ private:
 
   /// Whether an instruction's output may be its input, in place.
   bool worksInPlace(const Instruction &instruction) const {
-    if (instruction.opcode == fb::Opcode::collective)
+    if (instruction.isCollective())
       return program_.collectives[instruction.target].kind == CollectiveKind::allReduce;
     return instruction.opcode != fb::Opcode::gemm;
   }
@@ -125,7 +125,9 @@ private:
     case fb::Opcode::copy: return checkCopy(instruction);
     case fb::Opcode::scalars: return checkScalars(instruction);
     case fb::Opcode::repeat: return checkRepeat(instruction);
-    case fb::Opcode::collective: return checkCollective(instruction);
+    case fb::Opcode::collective:
+    case fb::Opcode::start: return checkCollective(instruction);
+    case fb::Opcode::wait: return checkWait(instruction);
     case fb::Opcode::device_index: return checkDeviceIndex(instruction);
     }
     return fail("unknown operation");
@@ -295,6 +297,13 @@ private:
     return {};
   }
 
+  /// What it waits for: FlightChecks.cpp.
+  Status checkWait(const Instruction &instruction) const {
+    if (instruction.numInputs != 0 || instruction.numOutputs != 0)
+      return fail("a wait has no operands");
+    return {};
+  }
+
   Status checkDeviceIndex(const Instruction &instruction) const {
     if (instruction.target >= program_.groups.size())
       return fail("a group that is not there");
@@ -400,7 +409,8 @@ private:
 } // namespace
 
 Status checkBlock(const Program &program, const Block &block) {
-  return BlockChecker(program, block).check();
+  MINIGPTC_RETURN_IF_ERROR(BlockChecker(program, block).check());
+  return checkFlights(program, block);
 }
 
 Status checkCalls(Program &program) { return CallChecker(program).check(); }

@@ -80,7 +80,7 @@ Status NonFiniteFinder::after(const BoundInstruction &bound) {
     for (size_t i = 0; i < scalars.resultTypes.size(); ++i)
       note(worst(scalars.resultTypes[i], outputAt(i), 1), bound,
            "scalars " + std::string(scalars.name), i);
-  } else if (bound.instruction.opcode == fb::Opcode::collective) {
+  } else if (bound.instruction.isCollective()) {
     const CollectiveProblem &problem = program_.collectives[target];
     for (size_t i = 0; i < problem.operands.size(); ++i) {
       DType dtype = problem.operands[i].dtype;

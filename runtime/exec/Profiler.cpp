@@ -105,7 +105,8 @@ InstructionInfo describeInstruction(const Program &program, const Instruction &i
     info.name = program.blocks[program.loops[instruction.target].block].name;
     break;
   case fb::Opcode::scalars: info.name = program.hostPrograms[instruction.target].name; break;
-  case fb::Opcode::collective: {
+  case fb::Opcode::collective:
+  case fb::Opcode::start: {
     const CollectiveProblem &problem = program.collectives[instruction.target];
     info.name = problem.describe();
     for (size_t i = 0; i < problem.operands.size(); ++i)
@@ -113,6 +114,7 @@ InstructionInfo describeInstruction(const Program &program, const Instruction &i
     break;
   }
   case fb::Opcode::device_index: info.name = "device index"; break;
+  case fb::Opcode::wait: info.name = "for a collective"; break;
   case fb::Opcode::copy:
     info.name = std::to_string(copiedBytes) + " bytes";
     info.bytes = 2.0 * double(copiedBytes);

@@ -10,6 +10,7 @@
 // - a callee's frame lies in its caller's; calls do not recurse; the operands of a
 //   repeated call are big enough for all of its calls
 // - registers of scalar programs name earlier ones
+// - what is started is waited for, once, in the same block; what is between leaves its memory alone
 // - groups are of the mesh's devices; parameters lie on the mesh as their specs say
 //
 //===----------------------------------------------------------------------===//
@@ -85,6 +86,11 @@ struct Instruction {
   uint32_t firstOperand, numInputs, numOutputs;
   uint32_t location;
   uint64_t frame;
+
+  /// Devices do something together, here or from here on.
+  bool isCollective() const {
+    return opcode == fb::Opcode::collective || opcode == fb::Opcode::start;
+  }
 };
 
 inline int64_t KernelInfo::groupsOf(const Instruction &launch) const {

@@ -40,6 +40,13 @@ StatusOr<Stepper> Stepper::create(const Program &program, std::shared_ptr<Device
   for (const GemmInfo &gemm : program.gemms)
     products.push_back(gemm.problem);
   MINIGPTC_RETURN_IF_ERROR(stepper.queue_->prepare(products));
+  if (!device->info().sharesHostMemory && !program.collectives.empty()) {
+    StatusOr<std::unique_ptr<CollectiveQueue>> link =
+        CollectiveQueue::create(*device, *stepper.queue_, *communicator);
+    if (!link)
+      return link.status();
+    stepper.link_ = std::move(*link);
+  }
   if (!device->info().sharesHostMemory) {
     StatusOr<std::unique_ptr<DeviceState>> state = DeviceState::create(program, device);
     if (!state)
@@ -77,8 +84,15 @@ Status Stepper::bind(const Entry &entry, DeviceArguments &arguments) {
   });
 }
 
+/// All that was submitted, collectives too.
+Status Stepper::synchronize() {
+  Status status = queue_->synchronize();
+  Status moved = link_ ? link_->synchronize() : Status();
+  return status ? moved : status;
+}
+
 void Stepper::giveUp() {
-  Status done = queue_->synchronize();
+  Status done = synchronize();
   (void)done; // There is a failure to tell of, or nobody wants the run.
 }
 
@@ -123,7 +137,7 @@ std::string Stepper::placeOfRun() const {
   std::string what = fb::EnumNameOpcode(running_->opcode);
   if (running_->opcode == fb::Opcode::launch)
     what = "kernel " + quote(program_->kernels[running_->target].symbol);
-  else if (running_->opcode == fb::Opcode::collective)
+  else if (running_->isCollective())
     what = program_->collectives[running_->target].describe();
   std::string place = program_->placeOf(running_->location);
   return " in " + what + (place.empty() ? "" : " at " + place);
@@ -162,7 +176,7 @@ Status Stepper::runOnDevice(const Entry &entry, DeviceArguments &arguments,
     } catch (const std::exception &) {
       // It is done without, or again where there is nobody to wait for.
     }
-  Status done = queue_->synchronize();
+  Status done = synchronize();
   if (status && !done)
     status = unplaced(entry, done);
   if (status)
@@ -174,6 +188,8 @@ Status Stepper::runOnDevice(const Entry &entry, DeviceArguments &arguments,
 
 Status Stepper::submit(const Entry &entry, EntryMemory &memory, const DeviceArguments &arguments,
                        const StepOptions &options) {
+  if (link_)
+    link_->forget();
   const char *synchronous = std::getenv("MINIGPTC_SYNCHRONOUS");
   waits_ = !options.repeats || options.observer || (synchronous && *synchronous == '1');
   if (!options.repeats)
@@ -222,6 +238,8 @@ Status Stepper::recordEntry(const Entry &entry, EntryMemory &memory) {
       memory.recording = std::move(*recording);
   }
   recording_ = nullptr;
+  if (link_)
+    link_->forget();
   memory.recordable = !cannotRecord_;
   if (status && memory.recordable)
     return {};
@@ -297,7 +315,7 @@ Status Stepper::runBlock(const Block &block, std::span<void *const> arguments, s
       MINIGPTC_RETURN_IF_ERROR(options.observer->before(bound));
     Status status = runInstruction(bound);
     if (status && (waits_ || options.observer))
-      status = queue_->synchronize();
+      status = synchronize();
     if (!status)
       return state_ && waits_ ? failureOf(std::move(status)) : status;
     if (recording_ && cannotRecord_)
@@ -340,14 +358,14 @@ Status Stepper::checkCancellation(const StepOptions &options) {
         (options.undo && !options.undo->canUndo()) || (options.vote && !options.vote->cancel()))
       return {};
   }
-  MINIGPTC_RETURN_IF_ERROR(queue_->synchronize());
+  MINIGPTC_RETURN_IF_ERROR(synchronize());
   return interrupted();
 }
 
 Status Stepper::prepareToWrite(const BoundInstruction &bound, const StepOptions &options) {
   if (!options.undo || options.undo->before(bound.outputs()))
     return {};
-  MINIGPTC_RETURN_IF_ERROR(queue_->synchronize());
+  MINIGPTC_RETURN_IF_ERROR(synchronize());
   return interrupted();
 }
 
@@ -385,7 +403,10 @@ Status Stepper::runInstruction(const BoundInstruction &bound) {
     return queue_->copy(bound.operands[1], bound.operands[0],
                         bound.block.operands[instruction.firstOperand].size);
   case fb::Opcode::scalars: return runScalars(bound);
-  case fb::Opcode::collective: return runCollective(bound);
+  case fb::Opcode::collective:
+  case fb::Opcode::start: return runCollective(bound);
+  case fb::Opcode::wait:
+    return link_ ? link_->wait(&bound.block.instructions[instruction.target]) : Status();
   case fb::Opcode::device_index: return writeDeviceIndex(bound);
   case fb::Opcode::call:
   case fb::Opcode::repeat: break;
@@ -393,10 +414,16 @@ Status Stepper::runInstruction(const BoundInstruction &bound) {
   return Status(StatusCode::internal, "an instruction that the stepper does not know");
 }
 
+/// Where the device shares the host's memory, it is done on return, started or not.
 Status Stepper::runCollective(const BoundInstruction &bound) {
   const Instruction &instruction = bound.instruction;
-  return communicator_->run(*queue_, program_->collectives[instruction.target], bound.inputs(),
-                            bound.outputs(), {&instruction, instruction.location});
+  const CollectiveProblem &problem = program_->collectives[instruction.target];
+  CollectiveSite site{&instruction, instruction.location};
+  if (!link_)
+    return communicator_->run(*queue_, problem, bound.inputs(), bound.outputs(), site);
+  MINIGPTC_RETURN_IF_ERROR(
+      link_->start(&instruction, problem, bound.inputs(), bound.outputs(), site));
+  return instruction.opcode == fb::Opcode::start ? Status() : link_->wait(&instruction);
 }
 
 Status Stepper::writeDeviceIndex(const BoundInstruction &bound) {

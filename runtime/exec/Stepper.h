@@ -15,6 +15,7 @@
 #ifndef MINIGPTC_RUNTIME_EXEC_STEPPER_H
 #define MINIGPTC_RUNTIME_EXEC_STEPPER_H
 
+#include "runtime/exec/CollectiveQueue.h"
 #include "runtime/exec/DeviceState.h"
 #include "runtime/exec/Prefetcher.h"
 #include "runtime/exec/Program.h"
@@ -93,6 +94,7 @@ private:
   Stepper(const Program &program, std::shared_ptr<Device> device, Communicator *communicator)
       : program_(&program), device_(std::move(device)), communicator_(communicator) {}
   template <typename Body> Status guarded(Body body);
+  Status synchronize();
 
   Status runEntry(const Entry &entry, std::span<void *const> arguments, const StepOptions &options);
   Status runOnDevice(const Entry &entry, DeviceArguments &arguments, const StepOptions &options);
@@ -132,6 +134,7 @@ private:
   Communicator *communicator_;
   std::unique_ptr<Executable> code_; ///< null if there are no kernels
   std::unique_ptr<Queue> queue_;
+  std::unique_ptr<CollectiveQueue> link_; ///< null: there are no collectives, or `queue_` does them
   std::unique_ptr<Buffer> arena_;
   std::unique_ptr<Prefetcher> prefetcher_;
   std::unique_ptr<DeviceState> state_;   ///< null: the device shares the host's memory

@@ -100,8 +100,10 @@ public:
   virtual Status waitFor(Event &event) = 0;
   virtual Status synchronize() = 0;
   /// What is submitted in between is kept, to be done at once by each `replay`, with the
-  /// same addresses. It must have been submitted without recording before, and neither
-  /// `record`, `waitFor` nor `synchronize` are called. Only where `DeviceInfo::records`.
+  /// same addresses. It must have been submitted without recording before, and `synchronize` is not
+  /// called. Another queue of the device takes part from when it waits for an event that this
+  /// one has recorded in between; before the end, this one waits for all that the other was
+  /// given. Only where `DeviceInfo::records`.
   virtual Status beginRecording();
   virtual StatusOr<std::unique_ptr<Recording>> endRecording();
   virtual Status replay(const Recording &recording);

@@ -134,3 +134,54 @@ TEST_CASE("parameters lie on the mesh as their sharding says") {
   // Cut in 15 rows, the second part has 7: the donated output has 16.
   CHECK_THAT(layout([](auto &p) { p.global_shape = {15, 8}; }), Contains("cannot have it"));
 }
+
+TEST_CASE("what is started is waited for, and its memory is left alone until then") {
+  // Instruction 8 is the collective, from buffer 7 of the frame to buffer 8; 9 writes buffer 7.
+  auto refusal = [](fb::Opcode first, std::vector<fb::Instruction> behind) {
+    return meshRefusal([&](fb::ArtifactT &t) {
+      std::vector<fb::Instruction> &instructions = t.blocks[1]->instructions;
+      fb::Instruction collective = instructions[instructions.size() - 2];
+      instructions.resize(instructions.size() - 2);
+      t.blocks[1]->operands.insert(t.blocks[1]->operands.end(), {7, 8, 8, 7, 9, 7, 0, 3});
+      instructions.emplace_back(first, 0, collective.first_operand(), 1, 1, kNoLocation, 0);
+      for (const fb::Instruction &instruction : behind)
+        instructions.push_back(instruction);
+    });
+  };
+  uint32_t number = 0, operands = 0;
+  meshRefusal([&](fb::ArtifactT &t) {
+    number = uint32_t(t.blocks[1]->instructions.size()) - 2;
+    operands = uint32_t(t.blocks[1]->operands.size());
+  });
+  auto wait = [](uint32_t target, uint32_t inputs = 0) {
+    return fb::Instruction(fb::Opcode::wait, target, 0, inputs, 0, kNoLocation, 0);
+  };
+  auto copy = [&](uint32_t first) { // of the operands {7, 8, 8, 7, 9, 7}
+    return fb::Instruction(fb::Opcode::copy, 0, operands + first, 1, 1, kNoLocation, 0);
+  };
+  CHECK(refusal(fb::Opcode::collective, {}) == "");
+  CHECK(refusal(fb::Opcode::start, {wait(number)}) == "");
+  CHECK(refusal(fb::Opcode::start, {wait(number), copy(0), copy(2)}) == "");
+  CHECK_THAT(refusal(fb::Opcode::start, {}), Contains("started and not waited for"));
+  CHECK_THAT(refusal(fb::Opcode::start, {wait(number), wait(number)}),
+             Contains("waits for what is not started"));
+  CHECK_THAT(refusal(fb::Opcode::start, {wait(number + 1), wait(number)}),
+             Contains("waits for what is not started"));
+  CHECK_THAT(refusal(fb::Opcode::start, {wait(0), wait(number)}),
+             Contains("waits for what is not started"));
+  CHECK_THAT(refusal(fb::Opcode::collective, {wait(number)}),
+             Contains("waits for what is not started"));
+  CHECK_THAT(refusal(fb::Opcode::start, {wait(number, 1)}), Contains("no operands"));
+  CHECK_THAT(refusal(fb::Opcode::start, {copy(0), wait(number)}),
+             Contains("touches what a collective is still writing"));
+  CHECK_THAT(refusal(fb::Opcode::start, {copy(1), wait(number)}),
+             Contains("touches what a collective is still writing"));
+  CHECK_THAT(refusal(fb::Opcode::start, {copy(4), wait(number)}),
+             Contains("writes what a collective is still reading"));
+  auto call = [&](uint64_t frame) {
+    return fb::Instruction(fb::Opcode::call, 0, operands + 6, 1, 1, kNoLocation, frame);
+  };
+  CHECK(refusal(fb::Opcode::start, {call(512), wait(number)}) == "");
+  CHECK_THAT(refusal(fb::Opcode::start, {call(0), wait(number)}),
+             Contains("writes what a collective is still reading"));
+}

@@ -36,6 +36,12 @@ void BuildFlags::addTo(CLI::App &app) {
                  "other machines, too)")
       ->type_name("LEVEL")
       ->capture_default_str();
+  app.add_option("--overlap", overlap,
+                 "Collectives beside compute: on, off, or auto: where the target's devices do both "
+                 "at once")
+      ->type_name("WHEN")
+      ->check(CLI::IsMember({"auto", "on", "off"}))
+      ->capture_default_str();
   app.add_flag("--timing", timing, "Report the time of each pass and kernel on stderr");
   app.add_flag("--no-cache", noCache, "Compile every kernel anew");
   app.add_flag("--verify-each", verifyEach, "Verify the IR after each pass");
@@ -45,6 +51,7 @@ CompileOptions BuildFlags::options() const {
   return {.target = chosenTarget(),
           .cpu = cpu,
           .gpuArchs = gpuArchs,
+          .overlap = overlap,
           .threads = threads,
           .verifyEach = verifyEach,
           .useCache = !noCache,

@@ -24,7 +24,7 @@ namespace minigptc {
 struct BuildFlags {
   int threads = 0;
   /// Empty: cuda where a driver and a GPU are found, else cpu.
-  std::string target, cpu = "native", gpuArchs;
+  std::string target, cpu = "native", gpuArchs, overlap = "auto";
   bool timing = false, noCache = false, verifyEach = false;
 
   void addTo(CLI::App &app);

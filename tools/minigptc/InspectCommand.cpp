@@ -70,7 +70,8 @@ std::string targetOf(const runtime::Program &program, const runtime::Instruction
     return text(program.blocks[loop.block].name) + " " + std::to_string(loop.count) + " times";
   }
   case fb::Opcode::scalars: return text(program.hostPrograms[instruction.target].name);
-  case fb::Opcode::collective: return program.collectives[instruction.target].describe();
+  case fb::Opcode::collective:
+  case fb::Opcode::start: return program.collectives[instruction.target].describe();
   default: return "";
   }
 }
@@ -187,7 +188,7 @@ void printCollectives(const runtime::Program &program) {
   std::map<uint32_t, int> places;
   for (const runtime::Block &block : program.blocks)
     for (const runtime::Instruction &instruction : block.instructions)
-      if (instruction.opcode == fb::Opcode::collective)
+      if (instruction.isCollective())
         ++places[instruction.target];
   if (!places.empty())
     printf("\ncollectives\n");
@@ -281,10 +282,12 @@ void minigptc::addInspectCommand(CLI::App &app, int &exitStatus) {
   auto flags = std::make_shared<InspectFlags>();
   command->add_option("FILE", flags->file, "The artifact")->required();
   command->add_flag("--json", flags->json, "Print a JSON object");
-  command->add_flag("--markdown", flags->markdown, "Print the kernels, or --cost, as tables of a page");
+  command->add_flag("--markdown", flags->markdown,
+                    "Print the kernels, or --cost, as tables of a page");
   command
       ->add_option("--cost", flags->cost,
-                   "What a step would take on this GPU at best, by FLOPs and bytes: " + Gpu::known())
+                   "What a step would take on this GPU at best, by FLOPs and bytes: " +
+                       Gpu::known())
       ->type_name("GPU");
   command->add_option("--entry", flags->entry, "--cost: of this entry")
       ->type_name("NAME")

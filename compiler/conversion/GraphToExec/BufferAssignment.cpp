@@ -1,5 +1,6 @@
 //===- BufferAssignment.cpp -----------------------------------------------===//
 #include "compiler/conversion/GraphToExec/BufferAssignment.h"
+#include "compiler/conversion/GraphToExec/Instructions.h"
 
 #include <limits>
 
@@ -17,6 +18,8 @@ std::optional<graph::InstructionKind> getKind(Operation *op) {
   auto instruction = dyn_cast<graph::InstructionOp>(op);
   return instruction ? std::optional(instruction.getInstructionKind()) : std::nullopt;
 }
+/// Whether results are the memory of operands.
+bool handsOver(Operation *op) { return getKind(op) == graph::InstructionKind::view || isWait(op); }
 /// The operand from which an instruction continues in place.
 std::optional<unsigned> getOperandInPlace(Value result) {
   unsigned number = cast<OpResult>(result).getResultNumber();
@@ -59,11 +62,21 @@ LogicalResult BufferAssignment::createStorages() {
     storageOf[argument] = add({Kind::input, argument.getArgNumber(), bytesOf(argument)});
   int64_t time = 0;
   for (Operation &op : block.without_terminator()) {
+    if (isWait(&op))
+      waitTimes[&op] = time;
+    ++time;
+  }
+  time = 0;
+  for (Operation &op : block.without_terminator()) {
+    Operation *wait = findWait(&op);
     for (Value operand : op.getOperands()) {
       Storage &read = storages[storageOf.lookup(operand)];
       // A view reads nothing: its readers do.
-      if (getKind(&op) != graph::InstructionKind::view)
-        read.end = std::max(read.end, time);
+      if (getKind(&op) == graph::InstructionKind::view)
+        continue;
+      read.lastRead = time;
+      read.flights += wait != nullptr;
+      read.end = std::max(read.end, wait ? waitTimes.lookup(wait) : time);
     }
     if (failed(createResults(&op, time++)))
       return failure();
@@ -78,8 +91,11 @@ LogicalResult BufferAssignment::createResults(Operation *op, int64_t time) {
     storageOf[op->getResult(0)] = add({Kind::constant, 0, bytesOf(op->getResult(0))});
     return success();
   }
-  if (kind == graph::InstructionKind::view) {
-    storageOf[op->getResult(0)] = storageOf.lookup(op->getOperand(0));
+  if (handsOver(op)) {
+    for (auto [result, operand] : llvm::zip(op->getResults(), op->getOperands())) {
+      int storage = storageOf.lookup(operand);
+      storageOf[result] = storage;
+    }
     return success();
   }
   if (!kind && !getCallee(op))
@@ -164,8 +180,8 @@ bool BufferAssignment::mayWriteOver(int input, const Storage &storage, Value val
   if (lastRead > storage.begin)
     return false;
   Operation *op = value.getDefiningOp();
-  while (getKind(op) == graph::InstructionKind::view)
-    value = op->getOperand(0), op = value.getDefiningOp();
+  while (handsOver(op))
+    value = op->getOperand(cast<OpResult>(value).getResultNumber()), op = value.getDefiningOp();
   return overwritesInPlace(op, value, input);
 }
 
@@ -186,6 +202,16 @@ bool BufferAssignment::overwritesInPlace(Operation *op, Value result, int storag
                         : callee.block->mayOverwrite[number][i]))
       return false;
   return true;
+}
+
+/// Whether nobody needs a storage once an op that reads it is done.
+bool BufferAssignment::diesAt(int storage, Operation *op, int64_t time) const {
+  const Storage &read = storages[storage];
+  Operation *wait = findWait(op);
+  if (!wait)
+    return read.end == time;
+  // No other that is still on its way reads it.
+  return read.lastRead == time && read.flights == 1 && read.end == waitTimes.lookup(wait);
 }
 
 BlockInfo BufferAssignment::getInfo() {
@@ -240,8 +266,8 @@ void BufferAssignment::moveAccumulators() {
       Value operand = op.getOperand(*number);
       Storage &from = storages[storageOf.lookup(operand)];
       int donor = donatedInput[made.index];
-      if (from.kind == Kind::frame && from.end == now && from.bytes == made.bytes &&
-          overwritesInPlace(&op, result, storageOf.lookup(operand)) &&
+      if (from.kind == Kind::frame && diesAt(storageOf.lookup(operand), &op, now) &&
+          from.bytes == made.bytes && overwritesInPlace(&op, result, storageOf.lookup(operand)) &&
           (donor < 0 || mayWriteOver(donor, from, operand))) {
         from.kind = Kind::output;
         from.index = made.index;
@@ -269,8 +295,8 @@ void BufferAssignment::shareDyingInputs() {
       for (Value operand : op.getOperands()) {
         int number = storageOf.lookup(operand);
         int root = rootOf(number);
-        if (storages[number].kind != Kind::frame || storages[number].end != now ||
-            storages[root].end != now || storages[root].bytes != made.bytes ||
+        if (storages[number].kind != Kind::frame || !diesAt(number, &op, now) ||
+            storages[root].end != storages[number].end || storages[root].bytes != made.bytes ||
             llvm::is_contained(taken, root) || !overwritesInPlace(&op, result, number))
           continue;
         made.sharedWith = root;

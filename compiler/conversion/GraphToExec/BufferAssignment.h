@@ -13,7 +13,8 @@
 // most in place (see InPlace.h).
 //
 // Times are numbers of ops in the block; host calls run before all of them, and
-// the copies at the end behind.
+// the copies at the end behind. A collective that is only started uses its operands, and writes its
+// results, up to its wait, which gives these on, in the same memory.
 //
 //   auto buffers = BufferAssignment::compute(function, lookup, inPlace);
 //   const BufferAssignment::Storage &storage = (*buffers)[buffers->getStorage(value)];
@@ -52,9 +53,11 @@ public:
     Kind kind;
     unsigned index = 0; ///< of the input or output
     int64_t bytes = 0;
-    int64_t begin = 0, end = -1; ///< times of the first write and the last read
-    int64_t offset = 0;          ///< frame: in bytes
-    int sharedWith = -1;         ///< frame: the storage whose memory this is
+    int64_t begin = 0, end = -1; ///< times of the first write and of the last use
+    int64_t lastRead = -1; ///< by an instruction; one that is only started reads on, up to its wait
+    int flights = 0;       ///< instructions that read it and are only started
+    int64_t offset = 0;    ///< frame: in bytes
+    int sharedWith = -1;   ///< frame: the storage whose memory this is
   };
   /// A copy at the end of the block, through `temporary` (-1: directly).
   struct FinalCopy {
@@ -90,6 +93,7 @@ private:
   void assignOutputs();
   bool mayWriteOver(int input, const Storage &storage, mlir::Value value) const;
   bool overwritesInPlace(mlir::Operation *op, mlir::Value result, int storage) const;
+  bool diesAt(int storage, mlir::Operation *op, int64_t time) const;
   void copyAtEnd(mlir::Value source, unsigned output);
   void moveAccumulators();
   void shareDyingInputs();
@@ -100,6 +104,7 @@ private:
   CalleeLookup lookup;
   InPlaceAnalysis &inPlace;
   int64_t endTime = 0;
+  llvm::DenseMap<mlir::Operation *, int64_t> waitTimes;
   llvm::SmallVector<int> donatedInput; ///< per output, the input whose buffer it is, or -1
   std::vector<Storage> storages;
   llvm::DenseMap<mlir::Value, int> storageOf;

@@ -66,8 +66,11 @@ LogicalResult emitCollective(dist::CollectiveOp op, OpBuilder &builder, ValueRan
   FailureOr<Group> group = findGroup(op, op.getMeshAttr(), op.getAxes());
   if (failed(group))
     return failure();
+  auto token =
+      op->hasAttr(dist::attr::kStarted) ? exec::TokenType::get(builder.getContext()) : Type();
   exec::CollectiveOp::create(
-      builder, op->getLoc(), exec::CollectiveKindAttr::get(builder.getContext(), details.kind),
+      builder, op->getLoc(), token,
+      exec::CollectiveKindAttr::get(builder.getContext(), details.kind),
       builder.getDenseI64ArrayAttr(group->strides), builder.getDenseI64ArrayAttr(group->sizes),
       details.combine, inputs, outputs, builder.getDenseI64ArrayAttr(parts.outer),
       builder.getDenseI64ArrayAttr(parts.inner), builder.getDenseI64ArrayAttr(parts.block),
@@ -191,4 +194,19 @@ void minigptc::registerCollectiveInstructionModels(DialectRegistry &registry) {
     dist::CollectivePermuteOp::attachInterface<Permute>(*context);
     dist::AxisIndexOp::attachInterface<AxisIndex>(*context);
   });
+}
+
+Operation *minigptc::findWait(Operation *op) { return dist::findWait(op).getOperation(); }
+
+bool minigptc::isWait(Operation *op) { return isa<dist::WaitOp>(op); }
+
+LogicalResult minigptc::emitWait(Operation *op, OpBuilder &builder, ValueRange buffers) {
+  for (Operation *user : buffers[0].getUsers())
+    if (auto start = dyn_cast<exec::CollectiveOp>(user);
+        start && start.getToken() && start.getToken().use_empty() &&
+        llvm::is_contained(start.getOutputs(), buffers[0])) {
+      exec::WaitOp::create(builder, op->getLoc(), start.getToken());
+      return success();
+    }
+  return op->emitOpError("waits for what was not started");
 }

@@ -111,6 +111,11 @@ private:
     SmallVector<Value> ins, outs;
     for (Value operand : op->getOperands())
       ins.push_back(values[operand]);
+    if (isWait(op)) {
+      for (auto [result, buffer] : llvm::zip(op->getResults(), ins))
+        values[result] = buffer;
+      return emitWait(op, builder, ins);
+    }
     for (Value result : op->getResults())
       outs.push_back(values[result] = makeBuffer(result));
     if (auto loop = dyn_cast<graph::LoopOp>(op))

@@ -13,6 +13,14 @@ void registerInstructionModels(mlir::DialectRegistry &registry);
 /// The same for collectives and `dist.axis_index`.
 void registerCollectiveInstructionModels(mlir::DialectRegistry &registry);
 
+/// The `dist.wait` of a collective that is only started, else null.
+mlir::Operation *findWait(mlir::Operation *op);
+/// Whether an op hands on, in the same memory, what a collective gives that was started before.
+bool isWait(mlir::Operation *op);
+/// Emits the wait, where `buffers` are what the collective writes.
+llvm::LogicalResult emitWait(mlir::Operation *op, mlir::OpBuilder &builder,
+                             mlir::ValueRange buffers);
+
 /// Copies a buffer to another of its type, unless both are the same memory: the same
 /// piece of the frame, or a donated input and its output.
 void emitCopyUnlessSame(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value source,

@@ -60,6 +60,8 @@ private:
         continue;
       }
       piece.begin = std::min(piece.begin, times.lookup(user));
+      if (auto start = dyn_cast<exec::CollectiveOp>(user); start && start.getWait())
+        user = start.getWait();
       piece.end = std::max(piece.end, times.lookup(user));
     }
   }

@@ -140,8 +140,15 @@ LogicalResult ArtifactBuilder::visit(Operation &op, BlockTables &tables) {
         return success();
       })
       .Case([&](exec::CollectiveOp collective) {
-        addInstruction(tables, op, fb::Opcode::collective, collectiveNumber(collective),
-                       collective.getInputs(), collective.getOutputs());
+        auto opcode = collective.getToken() ? fb::Opcode::start : fb::Opcode::collective;
+        if (collective.getToken())
+          tables.starts[collective.getToken()] = tables.instructions.size();
+        addInstruction(tables, op, opcode, collectiveNumber(collective), collective.getInputs(),
+                       collective.getOutputs());
+        return success();
+      })
+      .Case([&](exec::WaitOp wait) {
+        addInstruction(tables, op, fb::Opcode::wait, tables.starts.lookup(wait.getToken()), {}, {});
         return success();
       })
       .Case([&](exec::DeviceIndexOp index) {

@@ -55,6 +55,7 @@ private:
     std::vector<fb::Buffer> buffers;
     std::vector<uint32_t> operands;
     std::vector<fb::Instruction> instructions;
+    llvm::DenseMap<mlir::Value, uint32_t> starts; ///< by token, numbers of instructions
   };
 
   llvm::LogicalResult collectBlock(exec::BlockOp block);

@@ -56,6 +56,8 @@ struct TargetCode {
 class Target {
 public:
   virtual ~Target() = default;
+  /// Its devices move data beside what they compute: collectives are started early.
+  virtual bool overlaps() const { return false; }
   /// May begin with the kernels that anything in the module calls or launches. The module
   /// outlives the target. Diagnostics on failure.
   virtual llvm::LogicalResult start(mlir::ModuleOp module) = 0;

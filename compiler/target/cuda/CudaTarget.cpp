@@ -47,6 +47,8 @@ public:
   CudaTarget(std::vector<Arch> archs, bool emulate, const CompileOptions &options)
       : archs(std::move(archs)), emulate(emulate), options(options) {}
 
+  bool overlaps() const override { return true; }
+
   LogicalResult start(ModuleOp) override { return success(); }
 
   LogicalResult verify(ModuleOp module) override {

@@ -307,9 +307,29 @@ LogicalResult MeshOp::verify() {
   return success();
 }
 
+/// What is on its way has one use, of all of it.
+static LogicalResult verifyStarted(Operation *op) {
+  auto collective = dyn_cast<CollectiveOp>(op);
+  if (!collective || !collective.hasToWait())
+    return op->emitOpError() << "is started (" << attr::kStarted
+                             << "), but only a collective goes on beside others";
+  WaitOp wait = findWait(op);
+  for (Operation *user : op->getUsers())
+    if (user != wait)
+      return (user->emitOpError() << "uses a collective that is only started; a dist.wait in the "
+                                     "same block has its results")
+                 .attachNote(op->getLoc())
+             << "started here";
+  if (!wait || wait->getOperands() != op->getResults())
+    return op->emitOpError("is started, but no dist.wait has all of its results, in order");
+  return success();
+}
+
 LogicalResult DistDialect::verifyOperationAttribute(Operation *op, NamedAttribute attribute) {
   if (attribute.getName() == attr::kFactors)
     return verifyFactors(op, attribute.getValue());
+  if (attribute.getName() == attr::kStarted)
+    return verifyStarted(op);
   if (attribute.getName() != attr::kShardings)
     return success();
   auto shardings = dyn_cast<ArrayAttr>(attribute.getValue());

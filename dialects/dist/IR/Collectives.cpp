@@ -239,6 +239,30 @@ LogicalResult AxisIndexOp::verifySymbolUses(SymbolTableCollection &tables) {
   return graph::OpChecker(*this).checkScalar(getResult(), "result");
 }
 
+WaitOp dist::findWait(Operation *collective) {
+  if (!collective->hasAttr(attr::kStarted))
+    return {};
+  for (Operation *user : collective->getUsers())
+    if (auto wait = dyn_cast<WaitOp>(user); wait && wait->getBlock() == collective->getBlock())
+      return wait;
+  return {};
+}
+
+LogicalResult WaitOp::inferReturnTypes(MLIRContext *, std::optional<Location>, ValueRange operands,
+                                       DictionaryAttr, OpaqueProperties, RegionRange,
+                                       SmallVectorImpl<Type> &types) {
+  llvm::append_range(types, operands.getTypes());
+  return success();
+}
+
+LogicalResult WaitOp::verify() {
+  Operation *started = getInputs().empty() ? nullptr : getInputs()[0].getDefiningOp();
+  if (!started || !started->hasAttr(attr::kStarted))
+    return emitOpError() << "waits for something that is no started collective ("
+                         << attr::kStarted << ")";
+  return success();
+}
+
 LogicalResult VaryOp::verifySymbolUses(SymbolTableCollection &tables) {
   return success(succeeded(groupSize(*this, getMeshAttr(), getAxes(), tables)));
 }

@@ -33,6 +33,10 @@ inline constexpr llvm::StringLiteral kOrigins = "dist.origins";
 /// Collective: how many equal ones of the same operands stand before it in its block. It is
 /// repeated so that its result need not be kept; the number keeps them apart.
 inline constexpr llvm::StringLiteral kAgain = "dist.again";
+/// Collective: a unit; it is only started where it stands, and a `dist.wait` has its results.
+inline constexpr llvm::StringLiteral kStarted = "dist.started";
+/// Module: a unit; collectives run beside compute.
+inline constexpr llvm::StringLiteral kOverlap = "dist.overlap";
 /// Module: an i64, the bytes of a bucket's operands at most.
 inline constexpr llvm::StringLiteral kBucketBytes = "dist.bucket_bytes";
 /// Function of stage `shard`: a `dist.manual` calls it, directly or through others, so that its
@@ -44,6 +48,8 @@ inline constexpr llvm::StringLiteral kGlobalType = "dist.global_type";
 
 /// The module's mesh, or null. A program has one.
 MeshOp findMesh(mlir::ModuleOp module);
+/// The wait of a collective that is only started, else null.
+WaitOp findWait(mlir::Operation *collective);
 /// Whether devices run the function: it has a body, and is not the host's.
 bool runsOnDevices(mlir::func::FuncOp function);
 /// Whether passes before `spmd` shard it: devices run it, and it is not local already.

@@ -23,6 +23,8 @@ def Dist_Dialect : Dialect {
     | `dist.factors` | an op | per factor of its rule, the axes that cut it |
     | `dist.origins` | an op with `dist.factors`, a reshard, a collective | whence that came |
     | `dist.again` | collective | how many equal ones of the same operands stand before it |
+    | `dist.started` | collective of stage `schedule` | it is only started there; a `dist.wait` has its results |
+    | `dist.overlap` | module | stage `schedule` puts collectives beside compute |
     | `dist.bucket_bytes` | module | the bytes of a bucket's operands, at most |
     | `dist.local` | a function | a `dist.manual` calls it, directly or through others: its types are local before `spmd`, too |
     | `dist.global_type` | from stage `spmd` on, argument or result of an entry | the whole tensor's type |

@@ -201,6 +201,25 @@ def Dist_VaryOp : Dist_Op<"vary", [Pure, AllTypesMatch<["input", "result"]>, Dis
   let assemblyFormat = "$input `over` $mesh $axes attr-dict `:` type($input)";
 }
 
+def Dist_WaitOp : Dist_Op<"wait", [Pure, DeclareOpInterfaceMethods<InferTypeOpInterface>]> {
+  let summary = "the results of a collective that was started before";
+  let description = [{
+    A collective with `dist.started` goes on beside the ops behind it: until this op, which has
+    all of its results, in order, nobody reads them, and its operands are in use. Nothing
+    but a wait, in the same block, uses what a started collective gives.
+
+    ```mlir
+    %y = dist.all_gather %x over @mesh ["data"] dims = [0] {dist.started} : (tensor<2x4xf32>) -> tensor<8x4xf32>
+    …
+    %z = dist.wait %y : tensor<8x4xf32>
+    ```
+  }];
+  let arguments = (ins Variadic<Graph_Tensor>:$inputs);
+  let results = (outs Variadic<Graph_Tensor>:$outputs);
+  let assemblyFormat = "$inputs attr-dict `:` type($inputs)";
+  let hasVerifier = 1;
+}
+
 def Dist_ManualOp : Dist_Op<"manual", [Pure, Dist_UsesSymbols, DeclareOpInterfaceMethods<MappedCallOp>,
     DeclareOpInterfaceMethods<ShardingRuleOp>]> {
   let summary = "a function of one device's parts, with collectives of the user's own";

@@ -4,6 +4,8 @@
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "llvm/ADT/MapVector.h"
 
+#include <map>
+
 namespace minigptc::dist {
 #define GEN_PASS_DEF_DISTBUCKET
 #include "dialects/dist/Transforms/Passes.h.inc"
@@ -12,6 +14,9 @@ namespace minigptc::dist {
 using namespace mlir;
 using namespace minigptc;
 using namespace minigptc::dist;
+
+/// Of the largest tensor's bytes, what a bucket has at least to be started on its own.
+static constexpr double kSmallestBucket = 1.0 / 8;
 
 namespace {
 /// The collective that an op is, if devices wait for each other in it.
@@ -42,6 +47,11 @@ public:
   }
   /// Whether some function calls this one again and again: it is a layer.
   bool isLayer(Operation *function) const { return repeated.contains(function); }
+
+  bool isCallOfLayer(Operation *op) const {
+    auto call = dyn_cast<func::CallOp>(op);
+    return call && isLayer(symbols.lookup(call.getCallee()));
+  }
 
 private:
   bool isInFunction(Operation *function) {
@@ -95,9 +105,8 @@ private:
   static double wholeBytes(Value input, Value output) {
     double before = graph::detail::bytesOf(input.getType());
     double after = graph::detail::bytesOf(output.getType());
-    bool isReturned = llvm::all_of(output.getUsers(), [](Operation *user) {
-      return user->hasTrait<OpTrait::IsTerminator>();
-    });
+    bool isReturned = llvm::all_of(
+        output.getUsers(), [](Operation *user) { return user->hasTrait<OpTrait::IsTerminator>(); });
     if (before == after || (after > before && isReturned))
       return 0;
     return std::max(before, after);
@@ -116,12 +125,14 @@ bool gathers(CollectiveOp op) {
 /// The collectives of one block.
 class Bucketing {
 public:
-  Bucketing(Block &block, Communication &communication, BucketLimit limit)
-      : block(block), communication(communication), limit(limit) {}
+  Bucketing(Block &block, Communication &communication, BucketLimit limit, bool overlaps)
+      : block(block), communication(communication), limit(limit), overlaps(overlaps) {}
 
   void run() {
     eraseDeadOps();
     scatterReductions();
+    if (overlaps)
+      placeReductions();
     merge(depths());
     merge(heights());
     while (mergeIndependent())
@@ -187,6 +198,42 @@ private:
     return levels;
   }
 
+  /// With overlap, where a reduction goes: in the bucket of the layers that its operands come
+  /// from. A few small ones are no bucket, and go with the next.
+  void placeReductions() {
+    DenseMap<Operation *, int64_t> layers; // on the longest way to an op, itself included
+    llvm::MapVector<Attribute, std::map<int64_t, SmallVector<Operation *>>> reductions;
+    for (Operation &op : block) {
+      int64_t &count = layers[&op] = 0, most = 0;
+      for (Value operand : op.getOperands())
+        if (Operation *from = operand.getDefiningOp())
+          most = std::max(most, layers.lookup(from));
+      count = most + communication.isCallOfLayer(&op);
+      if (CollectiveOp collective = waitingCollective(&op); collective && !gathers(collective))
+        reductions[collective.getJoinKey()][most].push_back(&op);
+    }
+    for (auto &[key, byLayer] : reductions)
+      placeReductions(byLayer);
+  }
+  void placeReductions(const std::map<int64_t, SmallVector<Operation *>> &byLayer) {
+    double largest = 0, bytes = 0;
+    for (auto &[layer, ops] : byLayer)
+      for (Operation *op : ops)
+        for (Type type : op->getOperandTypes())
+          largest = std::max(largest, double(graph::detail::bytesOf(type)));
+    int64_t bucket = 0;
+    for (auto &[layer, ops] : byLayer) {
+      for (Operation *op : ops) {
+        places[op] = bucket;
+        bytes += double(graph::detail::bytesOf(op->getOperandTypes()));
+      }
+      if (bytes < largest * kSmallestBucket)
+        continue;
+      ++bucket;
+      bytes = 0;
+    }
+  }
+
   /// Collectives that may become one, by what they must have in common, in their order.
   using Groups = llvm::MapVector<Attribute, SmallVector<CollectiveOp>>;
 
@@ -200,7 +247,7 @@ private:
       if (!collective)
         continue;
       // What is gathered is large, and is not kept over the work of others.
-      int64_t place = gathers(collective) ? calls : -1;
+      int64_t place = gathers(collective) ? calls : places.lookup(&op);
       groups[builder.getArrayAttr({collective.getJoinKey(), builder.getIndexAttr(level(&op)),
                                    builder.getIndexAttr(place)})]
           .push_back(collective);
@@ -313,17 +360,20 @@ private:
       if (auto own = op->getAttrOfType<ArrayAttr>(attr::kOrigins))
         llvm::append_range(origins, own);
     OpBuilder builder(last);
-    CollectiveOp joined =
-        different.front().createJoined(builder, builder.getFusedLoc(locations),
-                                       ArrayRef(different).drop_front());
+    CollectiveOp joined = different.front().createJoined(builder, builder.getFusedLoc(locations),
+                                                         ArrayRef(different).drop_front());
     if (origins.size() == joined->getNumOperands())
       joined->setAttr(attr::kOrigins, builder.getArrayAttr(origins));
     unsigned result = 0;
     for (CollectiveOp op : different)
       for (Value old : op->getResults())
         old.replaceAllUsesWith(joined->getResult(result++));
-    for (CollectiveOp op : bucket)
+    int64_t place = places.lookup(bucket.front());
+    for (CollectiveOp op : bucket) {
+      places.erase(op);
       op->erase();
+    }
+    places[joined] = place;
   }
 
   static bool isEqual(Operation *op, Operation *other) {
@@ -348,6 +398,8 @@ private:
   Block &block;
   Communication &communication;
   BucketLimit limit;
+  bool overlaps;
+  DenseMap<Operation *, int64_t> places; ///< of reductions, if they are to overlap
 };
 
 struct Bucket : minigptc::dist::impl::DistBucketBase<Bucket> {
@@ -362,7 +414,8 @@ struct Bucket : minigptc::dist::impl::DistBucketBase<Bucket> {
       bytes = own.getInt();
     for (auto function : getOperation().getOps<func::FuncOp>())
       for (Block &block : function.getBody())
-        Bucketing(block, communication, BucketLimit(bytes, communication.isLayer(function)))
+        Bucketing(block, communication, BucketLimit(bytes, communication.isLayer(function)),
+                  getOperation()->hasAttr(attr::kOverlap))
             .run();
   }
 };

@@ -235,6 +235,10 @@ def DistBucket : Pass<"dist-bucket", "::mlir::ModuleOp"> {
     tensor. A bucket takes equal collectives of one operand once. Equal gathers that are left
     are numbered (`dist.again`), so that no later pass keeps the first one's result instead.
 
+    With `dist.overlap`, all-reduces and reduce-scatters are not joined over calls of layers, so that
+    a layer's gradients are reduced while the next layer's are computed; but layers whose
+    gradients have less than an eighth of the bytes of the largest tensor go with the next.
+
     Ops without a use are erased, and an all-reduce whose only use cuts its result is a
     reduce-scatter.
 
@@ -251,6 +255,69 @@ def DistBucket : Pass<"dist-bucket", "::mlir::ModuleOp"> {
   let options = [Option<"bucketBytes", "bucket-bytes", "int64_t", /*default=*/"0",
                         "bytes of a bucket's operands, unless one alone has more; 0: what the module's "
                         "`dist.bucket_bytes` says, else no limit">];
+  let dependentDialects = ["::minigptc::dist::DistDialect"];
+}
+
+def DistPeelCollectives : Pass<"dist-peel-collectives", "::mlir::ModuleOp"> {
+  let summary = "moves collectives at the ends of functions to their callers";
+  let description = [{
+    A layer is a function that many calls share. If it begins by gathering its weights and ends by
+    scattering its gradients, devices wait there, for nothing in it can go on beside. In the
+    caller, one layer's gather can go on beside the layer before, and its scatter beside the layer
+    behind (`--dist-overlap`). So a collective whose operands are all arguments stands before each
+    call, and one whose results are all returned behind. Functions stay shared. Does
+    nothing in a module without `dist.overlap`.
+
+    ```mlir
+    func.func private @layer(%x: tensor<8xf32>, %w: tensor<2x8xf32>) -> tensor<8xf32> {
+      %all = dist.all_gather %w over @mesh ["data"] dims = [0] : (tensor<2x8xf32>) -> tensor<8x8xf32>
+      …
+    }
+    %y = call @layer(%x, %w)
+    ```
+    becomes
+    ```mlir
+    func.func private @layer(%x: tensor<8xf32>, %all: tensor<8x8xf32>) -> tensor<8xf32> {
+      …
+    }
+    %all = dist.all_gather %w over @mesh ["data"] dims = [0] : (tensor<2x8xf32>) -> tensor<8x8xf32>
+    %y = call @layer(%x, %all)
+    ```
+  }];
+  let dependentDialects = ["::minigptc::dist::DistDialect"];
+}
+
+def DistOverlap : Pass<"dist-overlap", "::mlir::func::FuncOp"> {
+  let summary = "starts collectives early and waits for them late";
+  let description = [{
+    Done where it stands, a collective keeps a device from computing. Here it starts
+    (`dist.started`) as soon as its operands are there, and a `dist.wait` stands before the first
+    op that reads its results; ops that do not need it go in between, in their old order, as far as
+    the bytes alive stay within the peak of the order before. What is on its way comes on top:
+
+    - of gathers, one at a time is ahead: it starts when the one before is waited for, so that two
+      layers' weights are whole;
+    - of reduce-scatters, one at a time is on its way: it ends before the next one starts, so that
+      two layers' gradients are whole.
+
+    Where nothing can be in between, a collective stays as it was. The order is the same on all
+    devices, and follows from the program alone. Does nothing in a module without `dist.overlap`.
+
+    ```mlir
+    %g = dist.all_gather %w1 …
+    %1 = call @layer(%0, %g)
+    %h = dist.all_gather %w2 …
+    %2 = call @layer(%1, %h)
+    ```
+    becomes
+    ```mlir
+    %g = dist.all_gather %w1 …
+    %h = dist.all_gather %w2 … {dist.started}
+    %1 = call @layer(%0, %g)
+    %i = dist.wait %h
+    %2 = call @layer(%1, %i)
+    ```
+  }];
   let dependentDialects = ["::minigptc::dist::DistDialect"];
 }
 

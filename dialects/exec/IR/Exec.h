@@ -21,6 +21,8 @@
 
 #include "dialects/exec/IR/ExecDialect.h.inc"
 #include "dialects/exec/IR/ExecEnums.h.inc"
+#define GET_TYPEDEF_CLASSES
+#include "dialects/exec/IR/ExecTypes.h.inc"
 #define GET_OP_CLASSES
 #include "dialects/exec/IR/ExecOps.h.inc"
 
@@ -30,6 +32,11 @@ namespace minigptc::exec {
 llvm::LogicalResult verifyBufferType(mlir::Operation *op, mlir::Type type);
 /// Bytes of a buffer (i1 takes one byte).
 int64_t getBufferBytes(mlir::MemRefType type);
+
+/// Calls `see` with every buffer that an instruction reads or writes, and which it does; what it
+/// writes it may read too. Of a call's memory the buffers alone, without the callee's frame.
+void forEachAccess(mlir::Operation *op,
+                   llvm::function_ref<void(mlir::Value buffer, bool isWrite)> see);
 
 } // namespace minigptc::exec
 

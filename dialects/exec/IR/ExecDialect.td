@@ -7,6 +7,7 @@
 #ifndef MINIGPTC_EXEC_DIALECT_TD
 #define MINIGPTC_EXEC_DIALECT_TD
 
+include "mlir/IR/AttrTypeBase.td"
 include "mlir/IR/OpBase.td"
 include "mlir/IR/SymbolInterfaces.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
@@ -24,7 +25,17 @@ def Exec_Dialect : Dialect {
     layout: arguments, pieces of the frame, constants. Inputs come first, then
     the outputs into which the block writes.
   }];
+  let useDefaultTypePrinterParser = 1;
+  let extraClassDeclaration = "void registerTypes();";
   let dependentDialects = ["::mlir::memref::MemRefDialect", "::mlir::func::FuncDialect"];
+}
+
+def Exec_Token : TypeDef<Exec_Dialect, "Token"> {
+  let mnemonic = "token";
+  let summary = "work that was started and not waited for yet";
+  let description = [{
+    What `exec.collective` gives if it is only started; an `exec.wait` takes it.
+  }];
 }
 
 class Exec_Op<string mnemonic, list<Trait> traits = []> : Op<Exec_Dialect, mnemonic, traits>;

@@ -191,7 +191,8 @@ def Exec_Combine : I32EnumAttr<"Combine", "how a collective combines", [
   let cppNamespace = "::minigptc::exec";
 }
 
-def Exec_CollectiveOp : Exec_Op<"collective", [SameVariadicOperandSize]> {
+def Exec_CollectiveOp : Exec_Op<"collective", [SameVariadicOperandSize,
+    DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "moves or combines buffers between the devices of a group";
   let description = [{
     A group: the devices that differ only in their coordinates along some axes of the
@@ -216,19 +217,45 @@ def Exec_CollectiveOp : Exec_Op<"collective", [SameVariadicOperandSize]> {
     exec.collective all_gather over [2] [4] ins(%x : memref<2x4xf32>) outs(%y : memref<8x4xf32>)
         outer = [1] inner = [1] block = [8]
     ```
+    With a token it is only started, and goes on beside the instructions behind it, up to the
+    `exec.wait` of the token, one in the same block. Until then none of them writes what it reads,
+    or touches what it writes.
   }];
   let arguments = (ins Exec_CollectiveKind:$kind, DenseI64ArrayAttr:$strides, DenseI64ArrayAttr:$sizes,
       OptionalAttr<Exec_Combine>:$combine, Variadic<AnyMemRef>:$inputs, Variadic<AnyMemRef>:$outputs,
       DenseI64ArrayAttr:$outer, DenseI64ArrayAttr:$inner, DenseI64ArrayAttr:$block,
       OptionalAttr<DenseBoolArrayAttr>:$fromMajor, OptionalAttr<DenseI64ArrayAttr>:$sources);
+  let results = (outs Optional<Exec_Token>:$token);
   let assemblyFormat = [{
     $kind `over` $strides $sizes (`combine` `=` $combine^)? `ins` `(` $inputs `:` type($inputs) `)` `outs` `(` $outputs `:` type($outputs) `)`
-    `outer` `=` $outer `inner` `=` $inner `block` `=` $block (`from_major` `=` $fromMajor^)? (`sources` `=` $sources^)? attr-dict
+    `outer` `=` $outer `inner` `=` $inner `block` `=` $block (`from_major` `=` $fromMajor^)? (`sources` `=` $sources^)? (`->` type($token)^)? attr-dict
   }];
   let hasVerifier = 1;
   let extraClassDeclaration = [{
     /// Members of a group.
     int64_t getGroupSize();
+    /// Null if it is done at once.
+    WaitOp getWait();
+  }];
+}
+
+def Exec_WaitOp : Exec_Op<"wait"> {
+  let summary = "the end of what was started";
+  let description = [{
+    What is behind it comes after the collective that gave the token.
+
+    ```mlir
+    %t = exec.collective all_reduce over [1] [4] combine = sum ins(%x : memref<4xf32>) outs(%y : memref<4xf32>)
+        outer = [1] inner = [1] block = [4] -> !exec.token
+    exec.launch @other ins(%a : memref<4xf32>) outs(%b : memref<4xf32>)
+    exec.wait %t : !exec.token
+    ```
+  }];
+  let arguments = (ins Exec_Token:$token);
+  let assemblyFormat = "$token attr-dict `:` type($token)";
+  let extraClassDeclaration = [{
+    /// What is waited for.
+    CollectiveOp getStart();
   }];
 }
 

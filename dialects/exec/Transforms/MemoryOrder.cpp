@@ -39,7 +39,11 @@ auto MemoryOrder::accessesOf(Operation *op) -> SmallVector<Access> {
     add(launch.getOutputs(), true);
     return accesses;
   }
-  add(op->getOperands(), true); // As if anything else wrote whatever it touches.
+  if (auto wait = dyn_cast<WaitOp>(op))
+    op = wait.getStart(); // Until then it goes on.
+  for (Value operand : op->getOperands()) // As if anything else wrote whatever it touches.
+    if (isa<MemRefType>(operand.getType()))
+      add(operand, true);
   if (auto call = dyn_cast<CallOp>(op)) {
     auto callee = symbols.lookupNearestSymbolFrom<BlockOp>(op, call.getCalleeAttr());
     int64_t frame = int64_t(call.getFrame());

@@ -40,13 +40,14 @@ struct MemoryBudgetError : CompileError {
 };
 
 struct CompileOptions {
-  std::string target = "cpu"; ///< one of `targetNames()`
-  std::string cpu = "native"; ///< vector code for this machine, or baseline: AVX2 and FMA
-  std::string gpuArchs = {};  ///< cuda: machine code besides PTX: "sm_80,sm_90a"
-  bool listings = false;      ///< cuda: CompiledProgram::listings
-  int threads = 0;            ///< compile kernels with so many; 0: all cores
-  bool verifyEach = false;    ///< verify the IR after each pass
-  std::string cacheDir = {};  ///< object cache; empty: $XDG_CACHE_HOME/minigptc
+  std::string target = "cpu";   ///< one of `targetNames()`
+  std::string cpu = "native";   ///< vector code for this machine, or baseline: AVX2 and FMA
+  std::string gpuArchs = {};    ///< cuda: machine code besides PTX: "sm_80,sm_90a"
+  std::string overlap = "auto"; ///< collectives beside compute: on, off, or what the target does
+  bool listings = false;        ///< cuda: CompiledProgram::listings
+  int threads = 0;              ///< compile kernels with so many; 0: all cores
+  bool verifyEach = false;      ///< verify the IR after each pass
+  std::string cacheDir = {};    ///< object cache; empty: $XDG_CACHE_HOME/minigptc
   bool useCache = true;
   bool timing = false;           ///< print what each stage, pass and kernel took to stderr
   std::string printIrAfter = {}; ///< a pass's flag: print the IR after it to stderr
