@@ -232,9 +232,10 @@ private:
         if (const Node *blocker = blockerOf(number))
           if (std::pair key(blocker->start, number); !first || key < *first)
             first = key;
-    // A gather that is needed before goes first.
-    if (!first ||
-        (!starts.empty() && !blockerOf(*starts.begin()) && *starts.begin() < first->second))
+    // A gather goes first that is needed before all that is blocked: waiting would not start it.
+    bool isNeeded = !starts.empty() && !blockerOf(*starts.begin()) &&
+                    (blocked.empty() || *starts.begin() < *blocked.begin());
+    if (!first || isNeeded)
       return false;
     Operation *op = nodes[first->second].op;
     SmallVector<unsigned> awaited;

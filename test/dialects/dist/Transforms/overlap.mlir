@@ -27,6 +27,31 @@ module attributes {dist.overlap} {
     %6 = call @layer(%4, %5) : (tensor<8xf32>, tensor<8x8xf32>) -> tensor<8xf32>
     return %6 : tensor<8xf32>
   }
+
+  // So it is, too, where a reduction is on its way whose reader comes late.
+  // CHECK-LABEL: func.func @gathers_beside_reduction
+  // CHECK: %[[R:.*]] = dist.all_reduce {{.*}}dist.started
+  // CHECK-NEXT: %[[A:.*]] = dist.all_gather %arg1 {{.*}}dist.started
+  // CHECK-NEXT: %[[RW:.*]] = dist.wait %[[R]]
+  // CHECK-NEXT: call @small(%[[RW]])
+  // CHECK-NEXT: %[[AW:.*]] = dist.wait %[[A]]
+  // CHECK-NEXT: %[[B:.*]] = dist.all_gather %arg2 {{.*}}dist.started
+  // CHECK-NEXT: %[[X:.*]] = call @layer(%arg0, %[[AW]])
+  // CHECK-NEXT: %[[BW:.*]] = dist.wait %[[B]]
+  // CHECK-NEXT: %[[C:.*]] = dist.all_gather %arg3 {{.*}}dist.started
+  // CHECK-NEXT: call @layer(%[[X]], %[[BW]])
+  // CHECK-NEXT: dist.wait %[[C]]
+  func.func @gathers_beside_reduction(%x: tensor<8xf32>, %u: tensor<2x8xf32>, %v: tensor<2x8xf32>, %w: tensor<2x8xf32>) -> (tensor<8xf32>, tensor<8xf32>) {
+    %r = dist.all_reduce %x over @mesh ["data"] combine = sum : (tensor<8xf32>) -> tensor<8xf32>
+    %1 = dist.all_gather %u over @mesh ["data"] dims = [0] : (tensor<2x8xf32>) -> tensor<8x8xf32>
+    %2 = call @layer(%x, %1) : (tensor<8xf32>, tensor<8x8xf32>) -> tensor<8xf32>
+    %3 = dist.all_gather %v over @mesh ["data"] dims = [0] : (tensor<2x8xf32>) -> tensor<8x8xf32>
+    %4 = call @layer(%2, %3) : (tensor<8xf32>, tensor<8x8xf32>) -> tensor<8xf32>
+    %5 = dist.all_gather %w over @mesh ["data"] dims = [0] : (tensor<2x8xf32>) -> tensor<8x8xf32>
+    %6 = call @layer(%4, %5) : (tensor<8xf32>, tensor<8x8xf32>) -> tensor<8xf32>
+    %7 = call @small(%r) : (tensor<8xf32>) -> tensor<8xf32>
+    return %6, %7 : tensor<8xf32>, tensor<8xf32>
+  }
 }
 
 // -----
