@@ -10,10 +10,26 @@
 #define MINIGPTC_COMPILER_ANALYSIS_MATMULFLOPS_H
 
 #include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/SymbolTable.h"
+#include "llvm/ADT/StringMap.h"
 
 namespace minigptc {
 
-/// Of one call of the function, calls inside it included.
+/// Counts each function once, calls inside it included.
+class MatmulFlops {
+public:
+  explicit MatmulFlops(mlir::ModuleOp module) : symbols(module) {}
+
+  double ofFunction(llvm::StringRef name);
+  /// Of a call, of a loop, or of the op itself.
+  double ofOp(mlir::Operation *op);
+
+private:
+  mlir::SymbolTable symbols;
+  llvm::StringMap<double> known;
+};
+
+/// Of one call of the function.
 double countMatmulFlops(mlir::ModuleOp module, llvm::StringRef function);
 
 } // namespace minigptc

@@ -1,5 +1,6 @@
 //===- CollectCollectives.cpp - the collectives of an entry ---------------===//
 #include "compiler/explain/CollectCollectives.h"
+#include "compiler/explain/Flights.h"
 #include "compiler/explain/Places.h"
 #include "compiler/explain/Roles.h"
 #include "dialects/dist/IR/Sharding.h"
@@ -42,7 +43,7 @@ struct BackwardPart {
 /// Counts how often each collective runs, by its phase.
 class Walker {
 public:
-  explicit Walker(ModuleOp module) : symbols(module) {}
+  explicit Walker(SymbolTable &symbols) : symbols(symbols) {}
   using Counts = llvm::MapVector<std::pair<Operation *, Phase>, int64_t>;
 
   Counts run(StringRef entry) {
@@ -63,8 +64,8 @@ private:
     function.walk([&](Operation *op) {
       if (backward.exists)
         phase = backward.phaseAt(op);
-      if (isa<dist::CollectiveOp>(op))
-        counts[{op, phase}] += times;
+      if (auto collective = dyn_cast<dist::CollectiveOp>(op))
+        counts[{op, backward.exists ? backward.phaseAt(reasonOf(collective)) : phase}] += times;
       else if (auto call = dyn_cast<func::CallOp>(op))
         walk(call.getCallee(), phase, times);
       else if (auto loop = dyn_cast<graph::LoopOp>(op))
@@ -72,7 +73,15 @@ private:
     });
   }
 
-  SymbolTable symbols;
+  /// What is gathered serves those who wait for it, and may start in the phase before.
+  static Operation *reasonOf(dist::CollectiveOp op) {
+    dist::WaitOp wait = dist::findWait(op);
+    bool gathers = graph::detail::bytesOf(op->getResultTypes()) >
+                   graph::detail::bytesOf(op->getOperandTypes());
+    return wait && gathers ? wait.getOperation() : op.getOperation();
+  }
+
+  SymbolTable &symbols;
   Counts counts;
 };
 
@@ -137,16 +146,27 @@ std::vector<ExplainedCollective> minigptc::collectCollectives(ModuleOp module, S
   if (!mesh)
     return {};
   using Key = std::tuple<std::string, std::vector<std::string>, std::string, std::string,
-                         std::vector<std::string>, std::string>;
+                         std::vector<std::string>, std::string, Flight>;
   std::map<Key, size_t> known;
+  SymbolTable symbols(module);
+  MatmulFlops flops(module);
+  bool overlaps = module->hasAttr(dist::attr::kOverlap);
   std::vector<ExplainedCollective> result;
-  for (auto &[use, times] : Walker(module).run(entry)) {
+  for (auto &[use, times] : Walker(symbols).run(entry)) {
     ExplainedCollective one = describe(use.first, use.second, times, mesh.getMesh());
     if (one.bytes == 0)
       continue;
+    Flight flight;
+    if (overlaps)
+      flight = findFlight(cast<dist::CollectiveOp>(use.first), symbols, flops);
     auto [found, isNew] = known.try_emplace(
-        Key{one.kind, one.axes, one.phase, one.tensor, one.at, one.annotation}, result.size());
+        Key{one.kind, one.axes, one.phase, one.tensor, one.at, one.annotation, flight},
+        result.size());
     if (isNew) {
+      one.beside = flight.beside;
+      one.besideFlops = flight.flops;
+      one.behind = flight.behind;
+      one.before = flight.before;
       result.push_back(std::move(one));
       continue;
     }

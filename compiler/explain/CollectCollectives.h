@@ -7,8 +7,8 @@
 
 namespace minigptc {
 
-/// What one run of `entry` sends, of a module at stage `spmd`: through calls and loops, as
-/// often as they run. Most bytes first, then in the order of the program. Collectives that
+/// What one run of `entry` sends, of a module at stage `spmd`, or, with what goes on beside it, at
+/// stage `schedule`: through calls and loops, as often as they run. Most bytes first, then in the order of the program. Collectives that
 /// send nothing are left out.
 std::vector<ExplainedCollective> collectCollectives(mlir::ModuleOp module, llvm::StringRef entry);
 

@@ -1,10 +1,12 @@
 //===- Explain.cpp - what devices send each other, and why ----------------===//
 #include "minigptc/compiler/Explain.h"
+#include "compiler/analysis/MatmulFlops.h"
 #include "compiler/explain/CollectCollectives.h"
 #include "compiler/explain/Roles.h"
 #include "compiler/explain/Warnings.h"
 #include "compiler/pipelines/Diagnostics.h"
 #include "compiler/pipelines/Pipelines.h"
+#include "compiler/pipelines/Targets.h"
 #include "compiler/target/cpu/QueueMemory.h"
 #include "compiler/trace/ProgramImpl.h"
 #include "compiler/trace/TraceContext.h"
@@ -31,12 +33,20 @@ double Explanation::bytes() const {
   return total;
 }
 
+double Explanation::bytesBeside() const {
+  double total = 0;
+  for (const ExplainedCollective &collective : collectives)
+    total += collective.beside.empty() ? 0 : collective.bytes;
+  return total;
+}
+
 namespace {
 
-void bringTo(ModuleOp module, Stage stage) {
+void bringTo(ModuleOp module, Stage stage, const CompileOptions &options) {
   DiagnosticCollector errors(module.getContext());
   CompileStats stats;
-  if (failed(runPipeline(module, stage, {}, stats)))
+  tune(module, options);
+  if (failed(runPipeline(module, stage, options, stats)))
     throw CompileError(errors.text());
 }
 
@@ -113,17 +123,22 @@ Explanation minigptc::explain(const Program &program, const ExplainOptions &opti
   OwningOpRef<ModuleOp> module = program.impl()->module->clone();
   if (!module->lookupSymbol<func::FuncOp>(options.entry))
     throw CompileError("the program has no function '" + options.entry + "' to explain");
+  CompileOptions compileOptions{.target = options.target, .overlap = options.overlap};
+  chooseOverlap(*module, compileOptions, *makeTarget(compileOptions));
   Explanation plan;
   plan.mesh = meshOf(*module);
-  bringTo(*module, Stage::step);
+  bringTo(*module, Stage::step, compileOptions);
   plan.warnings = collectWarnings(*module, options.entry);
   for (const minigptc::detail::TraceRemark &remark : program.impl()->remarks)
     plan.warnings.push_back({remark.text, remark.place, remark.bytes});
-  bringTo(*module, Stage::shard);
+  bringTo(*module, Stage::shard, compileOptions);
   plan.parameters = collectParameters(*module, options.entry, plan.mesh);
-  bringTo(*module, Stage::spmd);
+  // Without overlap, layers still have their own.
+  plan.overlaps = (*module)->hasAttr(dist::attr::kOverlap);
+  bringTo(*module, plan.overlaps ? Stage::schedule : Stage::spmd, compileOptions);
   plan.collectives = collectCollectives(*module, options.entry);
-  bringTo(*module, Stage::exec);
+  plan.flops = countMatmulFlops(*module, options.entry);
+  bringTo(*module, Stage::exec, compileOptions);
   int threads = options.threads;
   if (threads == 0) // As a session does.
     threads = int(std::max<int64_t>(runtime::availableCores() / plan.mesh.numDevices(), 1));

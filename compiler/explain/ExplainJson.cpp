@@ -23,7 +23,7 @@ void sizes(OStream &json, llvm::StringRef name, const Shape &shape) {
   });
 }
 
-void writeCollective(OStream &json, const ExplainedCollective &one) {
+void writeCollective(OStream &json, const ExplainedCollective &one, bool overlaps) {
   json.object([&] {
     json.attribute("kind", one.kind);
     strings(json, "axes", one.axes);
@@ -35,6 +35,12 @@ void writeCollective(OStream &json, const ExplainedCollective &one) {
     strings(json, "at", one.at);
     json.attribute("annotation", one.annotation);
     json.attribute("instead", one.instead);
+    if (!overlaps)
+      return;
+    strings(json, "beside", one.beside);
+    json.attribute("flops_beside", one.besideFlops);
+    json.attribute("behind", one.behind);
+    json.attribute("before", one.before);
   });
 }
 
@@ -50,6 +56,10 @@ void writeTotals(OStream &json, const Explanation &plan) {
   }
   json.attribute("count", plan.count());
   json.attribute("bytes", int64_t(plan.bytes() + 0.5));
+  if (plan.overlaps) {
+    json.attribute("bytes_beside", int64_t(plan.bytesBeside() + 0.5));
+    json.attribute("flops", plan.flops);
+  }
   json.attributeObject("by_kind", [&] {
     for (const auto &[kind, total] : kinds)
       json.attributeObject(kind, [&] {
@@ -94,7 +104,7 @@ std::string minigptc::toJson(const Explanation &plan) {
     });
     json.attributeArray("collectives", [&] {
       for (const ExplainedCollective &one : plan.collectives)
-        writeCollective(json, one);
+        writeCollective(json, one, plan.overlaps);
     });
     json.attributeObject("totals", [&] { writeTotals(json, plan); });
     json.attributeObject("memory_per_device", [&] {

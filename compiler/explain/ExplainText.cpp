@@ -62,7 +62,17 @@ std::string clauses(const std::string &list) {
   return list.substr(0, end) + format(" and %zu more", count + 1 - kShown);
 }
 
-std::string collectiveText(const ExplainedCollective &one) {
+/// What goes on beside a collective, and which share of the step that is.
+std::string besideText(const ExplainedCollective &one, double flops) {
+  std::string text = one.beside.empty() ? "nothing, devices wait for it" : join(one.beside, ", ");
+  if (one.besideFlops > 0)
+    text += format(" (%.1f %% of the step's products)", 100 * one.besideFlops / flops);
+  if (!one.behind.empty())
+    text += "; starts behind " + one.behind;
+  return text + "; " + (one.before.empty() ? "ends with its function" : "awaited by " + one.before);
+}
+
+std::string collectiveText(const ExplainedCollective &one, const Explanation &plan) {
   std::string text = format("%12s  %4lld x %-18s over %-12s %-9s %s\n",
                             megabytes(one.bytes).c_str(), (long long)one.count, one.kind.c_str(),
                             join(one.axes, ", ").c_str(), one.phase.c_str(), one.tensor.c_str());
@@ -70,6 +80,8 @@ std::string collectiveText(const ExplainedCollective &one) {
     text += folded("why", clauses(one.why));
   if (!one.at.empty())
     text += folded("at", places(one.at));
+  if (plan.overlaps)
+    text += folded("beside", besideText(one, plan.flops));
   if (!one.annotation.empty())
     text += folded("because", clauses(one.annotation));
   if (!one.instead.empty())
@@ -123,11 +135,16 @@ std::string parametersText(const Explanation &plan) {
 
 std::string minigptc::toText(const Explanation &plan) {
   std::string text = "mesh " + (plan.mesh.empty() ? "of one device" : plan.mesh.toString()) + "\n";
-  text += format("one device sends %s in a step, by %lld collective%s\n\n",
+  text += format("one device sends %s in a step, by %lld collective%s\n",
                  megabytes(plan.bytes()).c_str(), (long long)plan.count(),
                  plan.count() == 1 ? "" : "s");
+  if (plan.overlaps)
+    text += format("of it %s beside compute, while devices wait for %s\n",
+                   megabytes(plan.bytesBeside()).c_str(),
+                   megabytes(plan.bytes() - plan.bytesBeside()).c_str());
+  text += "\n";
   for (const ExplainedCollective &one : plan.collectives)
-    text += collectiveText(one);
+    text += collectiveText(one, plan);
   text += (plan.collectives.empty() ? "" : "\n") + memoryText(plan.memory) + "\n";
   text += parametersText(plan);
   for (const ExplainedWarning &warning : plan.warnings)

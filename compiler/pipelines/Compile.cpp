@@ -72,18 +72,6 @@ template <typename Run> auto check(ModuleOp module, Run run) {
   return result;
 }
 
-/// Whether stage `schedule` puts collectives beside compute stands in the module. Unless the user
-/// says it, the target does; text that comes from one that does so stays as it is.
-void chooseOverlap(ModuleOp module, const CompileOptions &options, const target::Target &target) {
-  if (options.overlap != "auto" && options.overlap != "on" && options.overlap != "off")
-    throw CompileError("collectives are put beside compute by 'on', 'off' or 'auto', not '" +
-                       options.overlap + "'");
-  if (options.overlap == "off")
-    module->removeAttr(dist::attr::kOverlap);
-  else if (dist::findMesh(module) && (options.overlap == "on" || target.overlaps()))
-    module->setAttr(dist::attr::kOverlap, UnitAttr::get(module.getContext()));
-}
-
 std::string print(ModuleOp module) {
   std::string text;
   llvm::raw_string_ostream stream(text);

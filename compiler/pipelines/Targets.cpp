@@ -2,6 +2,7 @@
 #include "compiler/pipelines/Targets.h"
 #include "compiler/target/cpu/CpuTarget.h"
 #include "compiler/target/cuda/CudaTarget.h"
+#include "dialects/dist/IR/Dist.h"
 #include "dialects/graph/Transforms/Passes.h"
 #include "mlir/IR/Builders.h"
 
@@ -43,6 +44,16 @@ void minigptc::tune(mlir::ModuleOp module, const CompileOptions &options) {
   if (llvm::StringRef(options.target).starts_with("cuda"))
     module->setAttr(graph::kFewestLossRows,
                     mlir::Builder(module.getContext()).getI64IntegerAttr(kGpuLossRows));
+}
+
+void minigptc::chooseOverlap(mlir::ModuleOp module, const CompileOptions &options, const target::Target &target) {
+  if (options.overlap != "auto" && options.overlap != "on" && options.overlap != "off")
+    throw CompileError("collectives are put beside compute by 'on', 'off' or 'auto', not '" +
+                       options.overlap + "'");
+  if (options.overlap == "off")
+    module->removeAttr(dist::attr::kOverlap);
+  else if (dist::findMesh(module) && (options.overlap == "on" || target.overlaps()))
+    module->setAttr(dist::attr::kOverlap, mlir::UnitAttr::get(module.getContext()));
 }
 
 std::vector<std::string> minigptc::targetNames() {

@@ -16,6 +16,8 @@ runtime::Status runGemm(Bench &bench);
 runtime::Status runKernels(Bench &bench);
 /// Train steps of several models against the products' peak, and their kernels.
 runtime::Status runSteps(Bench &bench);
+/// Steps on eight devices, with collectives beside compute against without.
+runtime::Status runOverlap(Bench &bench);
 /// Compile times: with an empty cache, with a full one, with many layers.
 runtime::Status runCompile(Bench &bench);
 /// Tokens a second of generation.

@@ -42,6 +42,7 @@ public:
     return step_->run(*batch, runtime::foldIn(key_, uint64_t(number_++))).status();
   }
   const runtime::StepProfile &profile() const { return program_; }
+  const runtime::NamedArrays &state() const { return step_->state(); }
 
 private:
   runtime::StepProfile program_;

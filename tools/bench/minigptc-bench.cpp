@@ -26,6 +26,7 @@ struct Case {
 constexpr Case kCases[] = {{"gemm", runGemm},
                            {"kernels", runKernels},
                            {"step", runSteps},
+                           {"overlap", runOverlap},
                            {"compile", runCompile},
                            {"decode", runDecode}};
 

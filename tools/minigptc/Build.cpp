@@ -21,6 +21,15 @@ static double now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
+void minigptc::addOverlapOption(CLI::App &app, std::string &overlap) {
+  app.add_option("--overlap", overlap,
+                 "Collectives beside compute: on, off, or auto: where the target's devices do both "
+                 "at once")
+      ->type_name("WHEN")
+      ->check(CLI::IsMember({"auto", "on", "off"}))
+      ->capture_default_str();
+}
+
 void BuildFlags::addTo(CLI::App &app) {
   app.add_option("--threads", threads, "Threads to compile and run with (default: all cores)")
       ->type_name("N");
@@ -36,12 +45,7 @@ void BuildFlags::addTo(CLI::App &app) {
                  "other machines, too)")
       ->type_name("LEVEL")
       ->capture_default_str();
-  app.add_option("--overlap", overlap,
-                 "Collectives beside compute: on, off, or auto: where the target's devices do both "
-                 "at once")
-      ->type_name("WHEN")
-      ->check(CLI::IsMember({"auto", "on", "off"}))
-      ->capture_default_str();
+  addOverlapOption(app, overlap);
   app.add_flag("--timing", timing, "Report the time of each pass and kernel on stderr");
   app.add_flag("--no-cache", noCache, "Compile every kernel anew");
   app.add_flag("--verify-each", verifyEach, "Verify the IR after each pass");

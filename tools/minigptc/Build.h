@@ -37,6 +37,9 @@ struct BuildFlags {
   runtime::Status check() const;
 };
 
+/// --overlap auto|on|off, of commands that have no BuildFlags too.
+void addOverlapOption(CLI::App &app, std::string &overlap);
+
 struct TracedProgram {
   Program program;
   double seconds = 0; ///< that tracing took
@@ -46,7 +49,7 @@ struct TracedProgram {
 TracedProgram traceProgram(const runtime::RunConfig &config, const ProgramOptions &options);
 
 /// The plan of a training step on the configured mesh. Throws as traceProgram and compile.
-Explanation explainTraining(const runtime::RunConfig &config);
+Explanation explainTraining(const runtime::RunConfig &config, const ExplainOptions &options);
 
 struct LoadedProgram {
   runtime::Session session;

@@ -92,7 +92,10 @@ Status train(TrainFlags &flags) {
   if (!training)
     return training.status();
   if (flags.explain)
-    fputs(toText(explainTraining(*config)).c_str(), stdout);
+    fputs(toText(explainTraining(*config, {.target = flags.build.chosenTarget(),
+                                           .overlap = flags.build.overlap}))
+              .c_str(),
+          stdout);
   if (!flags.run.quiet)
     fprintf(stderr, "target: %s\n", flags.build.describeTarget().c_str());
   runtime::StatusOr<LoadedProgram> loaded = buildSession(*config, {}, flags.build);

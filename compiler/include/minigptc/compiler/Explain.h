@@ -34,6 +34,12 @@ struct ExplainedCollective {
   std::vector<std::string> at; ///< FILE:LINE of the user's program, of all that it serves
   std::string annotation;      ///< what led to it
   std::string instead;         ///< the annotation that would remove it, or empty
+  /// What a device computes while it is on its way: "transformer_block.bwd", "2 products",
+  /// "5 kernels". Empty: nothing, devices wait for it.
+  std::vector<std::string> beside;
+  double besideFlops = 0; ///< of matrix products beside one of them
+  std::string behind;     ///< what is computed last before it starts; empty: it comes first
+  std::string before;     ///< what waits for it; empty: the end of its function
 };
 
 /// How one parameter lies on the devices.
@@ -62,13 +68,18 @@ struct Explanation {
   std::vector<ExplainedParameter> parameters;
   std::vector<ExplainedWarning> warnings;
   ExplainedMemory memory;
+  bool overlaps = false; ///< collectives are put beside compute
+  double flops = 0;      ///< of a device's matrix products in a step
 
   int64_t count() const;
   double bytes() const;
+  double bytesBeside() const; ///< of collectives that something is computed beside
 };
 
 struct ExplainOptions {
   std::string entry = "train_step";
+  std::string target = "cpu";   ///< as `CompileOptions` has them
+  std::string overlap = "auto"; ///< likewise
   int threads = 0; ///< of a device; 0: its share of this machine's cores
 };
 

@@ -1,11 +1,15 @@
 // What orders a training step on a GPU, made wrong one call at a time: each record of an event,
 // each wait for one, each synchronisation left out, each copy from and to the host swapped with
-// the next call that submits work or waits for some. The emulated device objects, the results differ, or nothing changes.
+// the next call that submits work or waits for some. The emulated device objects, the results
+// differ, or nothing changes. Right, results are the same in whatever order streams and threads
+// get on, and, on several devices, with collectives beside compute or not.
 //
 //   schedule_proof_test --every 9                # each 9th call
 //   schedule_proof_test --list                   # all, and names those that change nothing
 //   schedule_proof_test --devices 2 --mode fsdp  # on several devices
+//   schedule_proof_test --devices 2 --mode fsdp --collectives  # events of their queues only
 #define CATCH_CONFIG_RUNNER
+#include "test/compiler/target/cuda/Saboteur.h"
 #include "minigptc/compiler/Compile.h"
 #include "minigptc/runtime/Session.h"
 #include "models/Registry.h"
@@ -14,113 +18,23 @@
 #include "runtime/drivers/cuda/test/TestDevice.h"
 #include "runtime/hal/Driver.h"
 
-#include <array>
-#include <atomic>
 #include <catch2/catch.hpp>
-#include <functional>
 #include <iostream>
-#include <mutex>
-#include <optional>
+#include <utility>
 
 using namespace minigptc;
 using namespace minigptc::runtime;
 using namespace minigptc::runtime::cuda;
-using test::Hazard;
-using test::TestDevices;
+using namespace minigptc::runtime::cuda::test;
 
 namespace {
 struct Options {
   uint64_t every = 1, devices = 1;
   std::string mode = "dp";
-  bool list = false;
+  bool list = false, collectives = false;
 } options;
 
-enum Call { record, wait, synchronize, waitOnHost, upload, download, kCalls };
-const char *const kNames[kCalls] = {"cuEventRecord left out",
-                                    "cuStreamWaitEvent left out",
-                                    "cuStreamSynchronize left out",
-                                    "cuEventSynchronize left out",
-                                    "copy from the host behind the next call",
-                                    "copy to the host behind the next call"};
-
-/// Which call is made wrong, and how many there have been. The tables are functions without a
-/// state of their own, so that this is one for the process.
-struct Saboteur {
-  std::mutex mutex;
-  Call kind = kCalls;
-  uint64_t number = 0;
-  std::array<uint64_t, kCalls> calls = {};
-  std::function<void()> held;
-  DriverApi real;
-
-  void start(Call call, uint64_t nth) {
-    std::lock_guard lock(mutex);
-    kind = call, number = nth, calls = {}, held = nullptr;
-  }
-  /// Counts the call; true if it is the one.
-  bool hits(Call call) {
-    std::lock_guard lock(mutex);
-    return calls[call]++ == number && call == kind;
-  }
-  void hold(std::function<void()> call) {
-    std::lock_guard lock(mutex);
-    held = std::move(call);
-  }
-  /// Behind every call that submits work or waits for some.
-  template <typename T> T then(T result) {
-    std::function<void()> call;
-    {
-      std::lock_guard lock(mutex);
-      call.swap(held);
-    }
-    if (call)
-      call();
-    return result;
-  }
-} saboteur;
-
-std::shared_ptr<const CudaApi> sabotage(const CudaApi &tables) {
-  saboteur.real = tables.driver;
-  auto api = std::make_shared<CudaApi>(tables);
-  static Saboteur &s = saboteur;
-  api->driver.eventRecord = [](EventHandle event, Stream stream) {
-    return s.hits(record) ? Result::success : s.real.eventRecord(event, stream);
-  };
-  api->driver.streamWaitEvent = [](Stream stream, EventHandle event, unsigned flags) {
-    return s.hits(wait) ? Result::success : s.real.streamWaitEvent(stream, event, flags);
-  };
-  api->driver.streamSynchronize = [](Stream stream) {
-    return s.hits(synchronize) ? Result::success : s.then(s.real.streamSynchronize(stream));
-  };
-  api->driver.eventSynchronize = [](EventHandle event) {
-    return s.hits(waitOnHost) ? Result::success : s.then(s.real.eventSynchronize(event));
-  };
-  api->driver.memcpyHtoDAsync = [](DevicePtr to, const void *from, size_t bytes, Stream stream) {
-    if (!s.hits(upload))
-      return s.then(s.real.memcpyHtoDAsync(to, from, bytes, stream));
-    s.hold([=] { (void)s.real.memcpyHtoDAsync(to, from, bytes, stream); });
-    return Result::success;
-  };
-  api->driver.memcpyDtoHAsync = [](void *to, DevicePtr from, size_t bytes, Stream stream) {
-    if (!s.hits(download))
-      return s.then(s.real.memcpyDtoHAsync(to, from, bytes, stream));
-    s.hold([=] { (void)s.real.memcpyDtoHAsync(to, from, bytes, stream); });
-    return Result::success;
-  };
-  api->driver.launchKernel = [](runtime::cuda::Function function, unsigned gridX, unsigned gridY,
-                                unsigned gridZ, unsigned blockX, unsigned blockY, unsigned blockZ,
-                                unsigned sharedBytes, Stream stream, void **parameters,
-                                void **extra) {
-    return s.then(s.real.launchKernel(function, gridX, gridY, gridZ, blockX, blockY, blockZ,
-                                      sharedBytes, stream, parameters, extra));
-  };
-  api->driver.graphLaunch = [](GraphExec graph, Stream stream) {
-    return s.then(s.real.graphLaunch(graph, stream));
-  };
-  return api;
-}
-
-std::vector<std::byte> compileModel() {
+std::vector<std::byte> compileModel(const std::string &overlap) {
   RunConfig config;
   config.model = {.type = "minigpt",
                   .dModel = 8,
@@ -133,10 +47,11 @@ std::vector<std::byte> compileModel() {
   config.training.batchSize = 4;
   if (options.devices > 1) {
     config.model.type = "transformer_lm";
+    config.model.numLayers = 2;
     config.sharding = {true, options.mode, {int64_t(options.devices), 1}, {"data", "tensor"}, {}};
   }
   Program program = buildProgram(config, {.evaluation = false, .logits = false});
-  return compile(program, {.target = "cuda:test", .threads = 1}).artifact;
+  return compile(program, {.target = "cuda:test", .overlap = overlap, .threads = 1}).artifact;
 }
 
 /// What a run came to: the bytes of all results, or why there are none.
@@ -145,8 +60,11 @@ struct Outcome {
   std::vector<std::byte> results;
 };
 
+/// Parts on several devices too.
 void append(std::vector<std::byte> &bytes, const Array &array) {
-  bytes.insert(bytes.end(), array.data(), array.data() + array.type().numBytes());
+  Array whole = array.whole();
+  if (const std::byte *data = whole.valid() ? std::as_const(whole).data() : nullptr)
+    bytes.insert(bytes.end(), data, data + whole.type().numBytes());
 }
 
 /// The inputs of a step: state by its path, the rest by what it is.
@@ -194,7 +112,7 @@ Outcome runOnce(const std::vector<std::byte> &artifact, uint64_t seed) {
   auto devices = TestDevices::create({.devices = int(options.devices), .seed = seed,
                                       .patienceMilliseconds = 2000, .threads = 1});
   REQUIRE(devices.ok());
-  registerDriver(createCudaDriver(sabotage(*(*devices)->api()), "cuda:test"));
+  registerDriver(createCudaDriver(Saboteur::get().wrap(*(*devices)->api()), "cuda:test"));
   Outcome outcome;
   {
     auto session = Session::load(artifact, {.threads = 1});
@@ -212,50 +130,58 @@ Outcome runOnce(const std::vector<std::byte> &artifact, uint64_t seed) {
 struct Count {
   int all = 0, reported = 0, differs = 0, harmless = 0;
 };
+
+/// What a run comes to in which one call is wrong: under the first seed that somebody reports
+/// something, or under all.
+std::string judge(const std::vector<std::byte> &artifact, const Site &site,
+                  const std::vector<std::byte> &expected, Count &count) {
+  bool differs = false;
+  for (uint64_t seed : {3, 0, 5}) {
+    Saboteur::get().start(site);
+    Outcome outcome = runOnce(artifact, seed);
+    if (!outcome.error.empty()) {
+      ++count.reported;
+      return outcome.error.substr(0, 200);
+    }
+    differs |= outcome.results != expected;
+  }
+  ++(differs ? count.differs : count.harmless);
+  return differs ? "other results" : "nothing changes";
+}
 } // namespace
 
 TEST_CASE("the schedule of a training step made wrong") {
   registerBuiltinDrivers(); // of which one is replaced
-  std::vector<std::byte> artifact = compileModel();
-  saboteur.start(kCalls, 0);
+  std::vector<std::byte> artifact = compileModel("auto");
+  Saboteur &saboteur = Saboteur::get();
+  saboteur.start();
   Outcome expected = runOnce(artifact, 0);
   REQUIRE(expected.error == "");
-  std::array<uint64_t, kCalls> calls = saboteur.calls;
-  for (uint64_t seed : {1, 2, 3}) {
-    Outcome again = runOnce(artifact, seed);
+  std::vector<Site> sites = options.collectives ? saboteur.sitesOfCollectives() : saboteur.sites();
+  REQUIRE(!sites.empty());
+
+  std::vector<std::byte> alone = options.devices > 1 ? compileModel("off") : artifact;
+  CHECK((alone != artifact) == (options.devices > 1));
+  for (uint64_t seed : {1, 2, 3, 4, 5, 6}) {
+    saboteur.start(std::nullopt, /*pauses=*/seed);
+    Outcome again = runOnce(seed % 3 == 0 ? alone : artifact, seed);
     REQUIRE(again.error == "");
     REQUIRE((again.results == expected.results));
   }
+
   uint64_t edits = 0;
+  std::map<Edit, Count> counts;
+  for (const Site &site : sites) {
+    if (edits++ % options.every != 0)
+      continue;
+    ++counts[site.edit].all;
+    std::string outcome = judge(artifact, site, expected.results, counts[site.edit]);
+    if (options.list)
+      std::cout << site.toString() << ": " << outcome << "\n";
+  }
   std::cout << "edit | all | reported | other results | nothing changes\n";
-  for (int kind = 0; kind < kCalls; ++kind) {
-    Count count;
-    for (uint64_t number = 0; number < calls[size_t(kind)]; ++number) {
-      if (edits++ % options.every != 0)
-        continue;
-      ++count.all;
-      bool differs = false;
-      std::string error;
-      for (uint64_t seed : {3, 0, 5}) {
-        saboteur.start(Call(kind), number);
-        Outcome outcome = runOnce(artifact, seed);
-        differs |= outcome.results != expected.results;
-        error = outcome.error;
-        if (!error.empty())
-          break;
-      }
-      bool reported = !error.empty();
-      count.reported += reported;
-      count.differs += !reported && differs;
-      count.harmless += !reported && !differs;
-      if (options.list)
-        std::cout << kNames[kind] << ", number " << number << ": "
-                  << (reported  ? error.substr(0, 200)
-                      : differs ? "other results"
-                                : "nothing changes")
-                  << "\n";
-    }
-    std::cout << kNames[kind] << " | " << count.all << " | " << count.reported << " | "
+  for (const auto &[edit, count] : counts) {
+    std::cout << describe(edit) << " | " << count.all << " | " << count.reported << " | "
               << count.differs << " | " << count.harmless << "\n";
     // Right or wrong by luck, and nobody says so: that must not be.
     CHECK(count.differs == 0);
@@ -268,6 +194,7 @@ int main(int argc, char **argv) {
   auto cli = session.cli() | Opt(options.every, "n")["--every"]("each nth call") |
              Opt(options.devices, "n")["--devices"]("emulated devices") |
              Opt(options.mode, "mode")["--mode"]("how they share the model") |
+             Opt(options.collectives)["--collectives"]("only events of queues of collectives") |
              Opt(options.list)["--list"]("say how each edit came out");
   session.cli(cli);
   if (int status = session.applyCommandLine(argc, argv))
