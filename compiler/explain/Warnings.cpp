@@ -55,9 +55,10 @@ private:
   /// How often every function runs.
   void countCalls(func::FuncOp function, double times) {
     runs[function] += times;
-    function.walk([&](func::CallOp call) {
-      if (auto callee = symbols.lookup<func::FuncOp>(call.getCallee()))
-        countCalls(callee, times);
+    function.walk([&](Operation *op) {
+      auto loop = dyn_cast<graph::LoopOp>(op);
+      if (func::FuncOp callee = calleeOf(op))
+        countCalls(callee, loop ? times * double(loop.getTripCount()) : times);
     });
   }
 
@@ -68,19 +69,26 @@ private:
     for (auto [argument, parameter] : llvm::zip_equal(function.getArguments(), bound))
       byArgument[argument] = parameter;
     function.walk([&](Operation *op) {
-      if (auto call = dyn_cast<func::CallOp>(op))
-        return walkCall(call);
+      if (func::FuncOp callee = calleeOf(op))
+        return walkCall(op, callee);
       if (auto ruled = dyn_cast<graph::ShardingRuleOp>(op))
         visit(op, ruled.getShardingRule(), runs.lookup(function));
     });
   }
 
-  void walkCall(func::CallOp call) {
-    auto callee = symbols.lookup<func::FuncOp>(call.getCallee());
-    if (!callee || phaseOf(call.getCallee()) == Phase::backward)
+  /// What a call or a loop runs.
+  func::FuncOp calleeOf(Operation *op) const {
+    if (auto loop = dyn_cast<graph::LoopOp>(op))
+      return symbols.lookup<func::FuncOp>(loop.getLoopBody().getValue());
+    auto call = dyn_cast<func::CallOp>(op);
+    return call ? symbols.lookup<func::FuncOp>(call.getCallee()) : func::FuncOp();
+  }
+
+  void walkCall(Operation *call, func::FuncOp callee) {
+    if (phaseOf(callee.getSymName()) == Phase::backward)
       return;
     SmallVector<const AnnotatedParameter *> bound;
-    for (Value operand : call.getOperands())
+    for (Value operand : call->getOperands())
       bound.push_back(byArgument.lookup(operand));
     walk(callee, bound);
   }

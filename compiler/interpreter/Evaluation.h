@@ -7,6 +7,7 @@
 #define MINIGPTC_COMPILER_INTERPRETER_EVALUATION_H
 
 #include "compiler/interpreter/Tensor.h"
+#include "dialects/graph/IR/Graph.h"
 #include "mlir/IR/Operation.h"
 #include "mlir/IR/Region.h"
 
@@ -18,7 +19,7 @@ using DeviceTensors = std::vector<llvm::SmallVector<Tensor>>;
 /// Runs the one block of a region whose arguments have the given values, op by op, on all
 /// devices in lockstep; results are the terminator's operands. Ops are evaluated through
 /// `EvaluableOp`, what devices compute together through `TogetherOp`, calls through
-/// `CallOpInterface`. Diagnostics name the op that failed.
+/// `CallOpInterface`, loops through `LoopOp`. Diagnostics name the op that failed.
 llvm::FailureOr<DeviceTensors> evaluateRegion(mlir::Region &region, const DeviceTensors &arguments);
 /// On one device.
 llvm::LogicalResult evaluateRegion(mlir::Region &region, llvm::ArrayRef<Tensor> arguments,
@@ -31,6 +32,9 @@ llvm::FailureOr<DeviceTensors> evaluateCallable(mlir::Operation *callable, mlir:
 llvm::LogicalResult evaluateCallable(mlir::Operation *callable, mlir::Operation *caller,
                                      llvm::ArrayRef<Tensor> arguments,
                                      llvm::SmallVectorImpl<Tensor> &results);
+
+/// Calls a loop's body for one part after the other, on all devices in lockstep.
+llvm::FailureOr<DeviceTensors> evaluateLoop(graph::LoopOp loop, const DeviceTensors &operands);
 
 } // namespace minigptc::interpreter
 

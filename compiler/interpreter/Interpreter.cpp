@@ -66,6 +66,8 @@ private:
         return call->emitError("calls a function that the module does not have");
       return evaluateCallable(callee, call, operands);
     }
+    if (auto loop = dyn_cast<graph::LoopOp>(op))
+      return evaluateLoop(loop, operands);
     DeviceTensors results(operands.size());
     if (auto evaluable = dyn_cast<graph::EvaluableOp>(op)) {
       for (auto [mine, made] : llvm::zip_equal(operands, results))

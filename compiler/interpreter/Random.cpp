@@ -76,12 +76,19 @@ static float inverseErf(float x) {
 /// Uniform in (0, 1), symmetric around 1/2.
 static float openUniform(uint32_t bits) { return (float(bits >> 9) + 0.5f) * 0x1p-23f; }
 
+/// Where a draw begins in the whole draw, of which it may be a part.
+template <typename OpTy> static uint64_t firstIndex(OpTy op, ArrayRef<Tensor> operands) {
+  return op.getPart() ? uint64_t(operands.back().getInt(0) * op.getType().getNumElements()) : 0;
+}
+
 /// A tensor of independent draws `fn(bits)`.
-template <typename OpTy, typename Fn> static Tensor draw(OpTy op, const Tensor &key, Fn &&fn) {
+template <typename OpTy, typename Fn>
+static Tensor draw(OpTy op, ArrayRef<Tensor> operands, Fn &&fn) {
   Tensor result(resultType(op));
+  uint64_t first = firstIndex(op, operands);
   dispatchFloat(result.getType().getElementType(), [&]<typename T>() {
     for (auto [position, x] : llvm::enumerate(mutableElements<T>(result)))
-      x = narrow<T>(fn(randomWord(keyOf(key), position)));
+      x = narrow<T>(fn(randomWord(keyOf(operands[0]), first + position)));
   });
   return result;
 }
@@ -89,13 +96,13 @@ template <typename OpTy, typename Fn> static Tensor draw(OpTy op, const Tensor &
 static LogicalResult evaluateUniform(RandomUniformOp op, ArrayRef<Tensor> operands,
                                      SmallVectorImpl<Tensor> &results) {
   results.push_back(
-      draw(op, operands[0], [](uint32_t bits) { return float(bits >> 8) * 0x1p-24f; }));
+      draw(op, operands, [](uint32_t bits) { return float(bits >> 8) * 0x1p-24f; }));
   return success();
 }
 
 static LogicalResult evaluateNormal(RandomNormalOp op, ArrayRef<Tensor> operands,
                                     SmallVectorImpl<Tensor> &results) {
-  results.push_back(draw(op, operands[0], [](uint32_t bits) {
+  results.push_back(draw(op, operands, [](uint32_t bits) {
     return std::numbers::sqrt2_v<float> * inverseErf(2 * openUniform(bits) - 1);
   }));
   return success();
@@ -107,7 +114,7 @@ static LogicalResult evaluateTruncatedNormal(RandomTruncatedNormalOp op, ArrayRe
   const double lowErf = std::erf(low / std::numbers::sqrt2),
                highErf = std::erf(high / std::numbers::sqrt2);
   const float offset = float(lowErf), range = float(highErf - lowErf);
-  results.push_back(draw(op, operands[0], [&](uint32_t bits) {
+  results.push_back(draw(op, operands, [&](uint32_t bits) {
     float x = std::numbers::sqrt2_v<float> * inverseErf(offset + openUniform(bits) * range);
     return std::min(std::max(x, float(low)), float(high));
   }));
@@ -118,12 +125,13 @@ static LogicalResult evaluateDropout(DropoutOp op, ArrayRef<Tensor> operands,
                                      SmallVectorImpl<Tensor> &results) {
   const double rate = op.getRate().convertToDouble();
   const double threshold = std::nearbyint(rate * 0x1p32);
+  const uint64_t first = firstIndex(op, operands);
   Tensor result(resultType(op));
   dispatchFloat(result.getType().getElementType(), [&]<typename T>() {
     const double scale = sizeof(T) == 8 ? 1 / (1 - rate) : double(float(1 / (1 - rate)));
     ArrayRef<T> in = elements<T>(operands[0]);
     for (auto [position, out] : llvm::enumerate(mutableElements<T>(result))) {
-      bool keep = randomWord(keyOf(operands[1]), position) >= threshold;
+      bool keep = randomWord(keyOf(operands[1]), first + position) >= threshold;
       out = narrow<T>(keep ? widen(in[position]) * scale : 0.0);
     }
   });

@@ -4,8 +4,6 @@
 #include "compiler/interpreter/Models.h"
 #include "dialects/dist/IR/Dist.h"
 
-#include <cstring>
-
 using namespace mlir;
 using namespace minigptc;
 using namespace minigptc::graph;
@@ -38,44 +36,6 @@ static LogicalResult evaluateHostCall(HostCallOp op, ArrayRef<Tensor> operands,
   return success();
 }
 
-/// Part `number` of `count` along dimension 0: a run of memory.
-static Tensor cutPart(const Tensor &whole, int64_t number, RankedTensorType type) {
-  Tensor part(type);
-  std::memcpy(part.mutableData(), whole.data() + number * part.getNumBytes(), part.getNumBytes());
-  return part;
-}
-
-static LogicalResult evaluateScan(ScanOp op, ArrayRef<Tensor> operands,
-                                  SmallVectorImpl<Tensor> &results) {
-  auto callee = SymbolTable::lookupNearestSymbolFrom<func::FuncOp>(op, op.getCalleeAttr());
-  if (!callee)
-    return op.emitError("calls @") << op.getCallee() << ", which the module does not have";
-  for (unsigned i = 0; i < op.getNumResults(); ++i) {
-    auto carried = op.getCarriedOperand(i);
-    results.push_back(carried ? operands[*carried] : Tensor(resultType(op, i)));
-  }
-  SmallVector<Tensor> arguments(operands);
-  for (int64_t call = 0; call < op.getTripCount(); ++call) {
-    for (auto [i, operand] : llvm::enumerate(operands))
-      if (op.isCutOperand(i))
-        arguments[i] = cutPart(operand, call, cast<RankedTensorType>(callee.getArgumentTypes()[i]));
-    for (auto [i, result] : llvm::enumerate(results))
-      if (auto carried = op.getCarriedOperand(i))
-        arguments[*carried] = result;
-    SmallVector<Tensor> made;
-    if (failed(evaluateCallable(callee, op, arguments, made)))
-      return failure();
-    for (auto [i, part] : llvm::enumerate(made)) {
-      if (op.getCarriedOperand(i))
-        results[i] = part;
-      else
-        std::memcpy(results[i].mutableData() + call * part.getNumBytes(), part.data(),
-                    part.getNumBytes());
-    }
-  }
-  return success();
-}
-
 static LogicalResult evaluateVjp(VjpOp op, ArrayRef<Tensor>, SmallVectorImpl<Tensor> &) {
   return op.emitError("the interpreter does not differentiate; run --graph-autodiff first");
 }
@@ -83,7 +43,6 @@ static LogicalResult evaluateVjp(VjpOp op, ArrayRef<Tensor>, SmallVectorImpl<Ten
 void interpreter::attachStructureModels(MLIRContext *context) {
   attachModel<FusionOp, evaluateFusion>(context);
   attachModel<HostCallOp, evaluateHostCall>(context);
-  attachModel<ScanOp, evaluateScan>(context);
   attachModel<VjpOp, evaluateVjp>(context);
 }
 

@@ -297,8 +297,16 @@ Tree Module::callAsFirst(Frame &frame, const std::string &name, const Operand &x
   add(params);
   add(cache);
   std::vector<std::string> streams = frame.streams();
-  for (const std::string &stream : streams)
-    inputs.push_back(frame.keyOf(stream, x.where())->value(x.where()));
+  std::map<std::string, int64_t> parts;
+  for (const std::string &stream : streams) {
+    Key key = *frame.keyOf(stream, x.where());
+    inputs.push_back(key.value(x.where()));
+    if (!key.partNumber().valid())
+      continue;
+    inputs.push_back(key.partNumber());
+    parts[stream] = key.parts();
+    variant += " " + stream + " in parts of " + std::to_string(key.parts());
+  }
   return callShared(
       name, variant, inputs,
       [&](std::span<const Value> arguments) {
@@ -307,8 +315,12 @@ Tree Module::callAsFirst(Frame &frame, const std::string &name, const Operand &x
         Tree ownParams = params.map(take), ownCache = cache.map(take);
         frame.params = &ownParams;
         frame.cache = frame.cache ? &ownCache : nullptr;
-        for (const std::string &stream : streams)
-          frame.keys.insert_or_assign(stream, Key(arguments[next++], x.where()));
+        for (const std::string &stream : streams) {
+          Key key(arguments[next++], x.where());
+          if (auto found = parts.find(stream); found != parts.end())
+            key = key.part(Operand(arguments[next++], x.where()), found->second);
+          frame.keys.insert_or_assign(stream, key);
+        }
         return body(arguments[0]);
       },
       x.where());
@@ -326,7 +338,7 @@ Value Module::applyAs(const std::string &name, const Tree &params, const Operand
   frame.isRoot = true;
   frame.isTraining = options.training;
   for (const auto &[name, key] : options.streams)
-    frame.keys.emplace(name, Key(key.value(x.where()), x.where()));
+    frame.keys.emplace(name, key.with(key.value(x.where()), x.where()));
   return run(frame, name, x, body);
 }
 

@@ -1,6 +1,7 @@
 //===- Random.cpp - keys and draws ----------------------------------------===//
 #include "compiler/trace/Emit.h"
 #include "minigptc/trace/Key.h"
+#include "minigptc/trace/Ops.h"
 #include "runtime/base/Philox.h"
 
 using namespace minigptc;
@@ -30,7 +31,39 @@ Key minigptc::Key::foldIn(const Operand &data) const {
   mlir::Value key = emit.context.localize(value(data.where()), data.where());
   mlir::Value number =
       data.isNumber() ? emit.number(data, emit.context.tensorType({u32, {}})) : emit.value(data);
-  return Key(emit.wrap(emit.op<graph::FoldInOp>({key, number}, {}, key.getType())), data.where());
+  return with(emit.wrap(emit.op<graph::FoldInOp>({key, number}, {}, key.getType())), data.where());
+}
+
+Key minigptc::Key::with(Value value, std::source_location where) const {
+  Key key(std::move(value), where);
+  key.part_ = part_;
+  key.parts_ = parts_;
+  return key;
+}
+
+Key minigptc::Key::part(const Operand &number, int64_t count) const {
+  if (count < 1)
+    throw TraceError("a key draws one of " + std::to_string(count) +
+                         " parts; there must be at least 1",
+                     number.where());
+  Value own;
+  if (number.isNumber())
+    own = full({}, number, i64);
+  else if (TensorType type = number.value().type();
+           type == TensorType{i32, {}} || type == TensorType{i64, {}} ||
+           type == TensorType{u32, {}} || type == TensorType{u64, {}})
+    own = convert(number, i64);
+  else
+    throw TraceError("the number of a key's part is an integer scalar, not " +
+                         number.value().type().toString(),
+                     number.where());
+  Key key = *this;
+  // A part of a part is one of the parts of all.
+  key.part_ = parts_ > 1 ? Operand(part_, number.where()) * Operand(count, number.where()) +
+                               Operand(own, number.where())
+                         : own;
+  key.parts_ = parts_ * count;
+  return key;
 }
 
 std::vector<Key> minigptc::Key::split(int64_t count, std::source_location where) const {
@@ -47,6 +80,24 @@ Key minigptc::Key::stream(std::string_view name, std::source_location where) con
 }
 
 namespace {
+/// The operands of a draw: what it draws for, the key, the part.
+SmallVector<mlir::Value> operandsOf(Emitter &emit, const Key &key, const Where &where) {
+  SmallVector<mlir::Value> operands{emit.context.localize(key.value(where), where)};
+  if (key.partNumber().valid())
+    operands.push_back(emit.context.localize(key.partNumber(), where));
+  return operands;
+}
+
+/// Checks that a tensor may be a part of a draw.
+void addParts(Emitter &emit, const Key &key, const Shape &shape,
+              SmallVector<mlir::NamedAttribute> &attributes) {
+  if (!key.partNumber().valid())
+    return;
+  if (shape.empty())
+    emit.fail("a key that draws in parts cannot draw a scalar, which has no dimension 0");
+  attributes.push_back(emit.integer("parts", key.parts()));
+}
+
 template <typename Op>
 Value draw(const Key &key, const TensorType &type, const Where &where,
            llvm::ArrayRef<std::pair<const char *, double>> reals = {}) {
@@ -54,8 +105,9 @@ Value draw(const Key &key, const TensorType &type, const Where &where,
   SmallVector<mlir::NamedAttribute> attributes;
   for (auto [name, value] : reals)
     attributes.push_back(emit.real(name, value));
-  return emit.wrap(emit.op<Op>(emit.context.localize(key.value(where), where), attributes,
-                               emit.context.tensorType(type)));
+  addParts(emit, key, type.shape, attributes);
+  return emit.wrap(
+      emit.op<Op>(operandsOf(emit, key, where), attributes, emit.context.tensorType(type)));
 }
 } // namespace
 
@@ -79,9 +131,21 @@ Value minigptc::truncatedNormal(const Key &key, double low, double high, const S
 
 Value minigptc::randomBits(const Key &key, const Shape &shape, Where where) {
   Emitter emit(where);
-  mlir::Value offsets = emit.splat(0, emit.context.tensorType({i64, {int64_t(shape.size())}}));
+  int64_t rank = shape.size();
+  mlir::Value offsets = emit.splat(0, emit.context.tensorType({i64, {rank}}));
+  Shape whole = shape;
+  if (key.partNumber().valid()) {
+    SmallVector<mlir::NamedAttribute> checked;
+    addParts(emit, key, shape, checked);
+    whole[0] *= key.parts();
+    Value row = reshape(Operand(Operand(key.partNumber(), where) * Operand(shape[0], where), where),
+                        {1});
+    if (rank > 1)
+      row = concatenate({Operand(row, where), Operand(zeros({rank - 1}, i64, where), where)}, 0);
+    offsets = emit.context.localize(row, where);
+  }
   return emit.wrap(emit.op<graph::RandomBitsOp>(
-      {emit.context.localize(key.value(where), where), offsets}, emit.ints("globalShape", shape),
+      {emit.context.localize(key.value(where), where), offsets}, emit.ints("globalShape", whole),
       emit.context.tensorType({u32, shape})));
 }
 
@@ -92,7 +156,9 @@ Value minigptc::dropout(const Operand &x, const Key &key, double rate) {
   if (rate == 0)
     return emit.wrap(emit.value(x));
   mlir::Value operand = emit.value(x);
-  return emit.wrap(
-      emit.op<graph::DropoutOp>({operand, emit.context.localize(key.value(x.where()), x.where())},
-                                emit.real("rate", rate), operand.getType()));
+  SmallVector<mlir::Value> operands{operand};
+  llvm::append_range(operands, operandsOf(emit, key, x.where()));
+  SmallVector<mlir::NamedAttribute> attributes{emit.real("rate", rate)};
+  addParts(emit, key, x.value().shape(), attributes);
+  return emit.wrap(emit.op<graph::DropoutOp>(operands, attributes, operand.getType()));
 }

@@ -159,9 +159,21 @@ static void linearCrossEntropy(ProgramGenerator &g) {
     g.add(op.getBiasGrad(), rows);
 }
 
+/// The number of a part and how many there are, or neither.
+static std::pair<Value, IntegerAttr> somePart(ProgramGenerator &g, bool may) {
+  if (!may || g.chance(0.5))
+    return {};
+  auto type = graph::getPartType(g.builder.getContext());
+  int64_t parts = g.number(1, 4);
+  auto number = DenseElementsAttr::get(type, ArrayRef<int64_t>{g.number(0, parts - 1)});
+  return {graph::ConstantOp::create(g.builder, g.loc, cast<ElementsAttr>(number)),
+          g.builder.getI64IntegerAttr(parts)};
+}
+
 static void dropout(ProgramGenerator &g) {
   PoolValue x = g.any(g.floatType());
-  g.add(graph::DropoutOp::create(g.builder, g.loc, x.type(), x.value, g.key(),
+  auto [part, parts] = somePart(g, !x.shape().empty());
+  g.add(graph::DropoutOp::create(g.builder, g.loc, x.type(), x.value, g.key(), part, parts,
                                  f64(g, g.oneOf<double>({0.1, 0.5, 0.0}))),
         2 * x.bound);
 }
@@ -201,7 +213,8 @@ static void foldIn(ProgramGenerator &g) {
 
 static void truncatedNormal(ProgramGenerator &g) {
   auto type = g.tensor(g.shape(1, 3), g.floatType());
-  g.add(graph::RandomTruncatedNormalOp::create(g.builder, g.loc, type, g.key(), f64(g, -2),
+  auto [part, parts] = somePart(g, true);
+  g.add(graph::RandomTruncatedNormalOp::create(g.builder, g.loc, type, g.key(), part, parts, f64(g, -2),
                                                f64(g, 3)),
         3);
 }

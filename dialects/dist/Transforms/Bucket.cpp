@@ -1,4 +1,5 @@
 //===- Bucket.cpp - collectives that can go together do -------------------===//
+#include "dialects/dist/Transforms/CallSites.h"
 #include "dialects/dist/Transforms/Passes.h"
 
 #include "mlir/Interfaces/SideEffectInterfaces.h"
@@ -41,8 +42,8 @@ public:
 
   /// Whether devices wait for each other in an op.
   bool isIn(Operation *op) {
-    if (auto call = dyn_cast<func::CallOp>(op))
-      return isInFunction(symbols.lookup(call.getCallee()));
+    if (FlatSymbolRefAttr callee = getCallee(op))
+      return isInFunction(symbols.lookup(callee.getValue()));
     return bool(waitingCollective(op));
   }
   /// Whether some function calls this one again and again: it is a layer.
@@ -242,7 +243,7 @@ private:
     Builder builder(block.getParentOp()->getContext());
     int64_t calls = 0;
     for (Operation &op : block) {
-      calls += isa<func::CallOp>(op) && communication.isIn(&op);
+      calls += isCallSite(&op) && communication.isIn(&op);
       CollectiveOp collective = waitingCollective(&op);
       if (!collective)
         continue;

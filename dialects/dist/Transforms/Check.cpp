@@ -1,4 +1,5 @@
 //===- Check.cpp - refuses shardings that do not fit ----------------------===//
+#include "dialects/dist/Transforms/CallSites.h"
 #include "dialects/dist/Transforms/Passes.h"
 #include "dialects/dist/Transforms/WantedShardings.h"
 #include "llvm/ADT/StringExtras.h"
@@ -28,6 +29,7 @@ private:
   LogicalResult checkCarried(Operation *op, const OpSharding &cut);
   LogicalResult checkOperands(Operation *op);
   LogicalResult checkReshard(ReshardOp reshard);
+  LogicalResult checkCallSite(Operation *site, func::FuncOp callee);
   std::string names(const Axes &axes) const;
 
   MeshAttr mesh;
@@ -50,21 +52,31 @@ LogicalResult Checker::checkSignature(func::FuncOp function) {
       return function.emitOpError() << what << " has no " << attr::kSharding;
     if (!mayBePartial && !sharding.getPartial().empty())
       return function.emitOpError()
-             << what << " is part of a sum; only results of private functions may be";
+             << what << " is part of a sum; only results of private functions may be, and what a "
+                        "loop carries";
     return success();
   };
-  for (unsigned i = 0; i < function.getNumArguments(); ++i)
-    if (failed(check(function.getArgAttrDict(i), "argument " + Twine(i), false)))
+  for (unsigned i = 0; i < function.getNumArguments(); ++i) {
+    std::optional<unsigned> carried = getCarriedResult(function, i);
+    if (failed(check(function.getArgAttrDict(i), "argument " + Twine(i), carried.has_value())))
       return failure();
+    if (carried && function.getArgAttr(i, attr::kSharding) !=
+                       function.getResultAttr(*carried, attr::kSharding))
+      return function.emitOpError()
+             << "argument " << i << " is " << function.getArgAttr(i, attr::kSharding)
+             << ", but comes back as " << function.getResultAttr(*carried, attr::kSharding)
+             << "; what a loop carries has one sharding";
+  }
   for (unsigned i = 0; i < function.getNumResults(); ++i)
     if (failed(check(function.getResultAttrDict(i), "result " + Twine(i), function.isPrivate())))
       return failure();
   return success();
 }
 
-/// What the results carry on must come out of operands in which the op is linear.
+/// What the results carry on must come out of operands in which the op is linear. Zero is the sum
+/// of zeros.
 LogicalResult Checker::checkCarried(Operation *op, const OpSharding &cut) {
-  if (cut.carried.empty())
+  if (cut.carried.empty() || isZero(op))
     return success();
   if (cut.rule.linearity == graph::Linearity::none)
     return op->emitOpError() << "is not linear, but gives part of a sum over "
@@ -106,7 +118,7 @@ LogicalResult Checker::checkResults(Operation *op) {
     std::optional<Sharding> sharding = Sharding::of(result, mesh);
     if (!sharding)
       return op->emitOpError() << "has no " << attr::kShardings;
-    if (isa<func::CallOp, ReshardOp>(op))
+    if (isCallSite(op) || isa<ReshardOp>(op))
       continue;
     Sharding expected = cut.ofResult(result.getResultNumber());
     if (*sharding != expected)
@@ -143,6 +155,30 @@ LogicalResult Checker::checkReshard(ReshardOp reshard) {
   return success();
 }
 
+/// A call's results are as the function gives them; what a loop cuts is whole along dimension 0.
+LogicalResult Checker::checkCallSite(Operation *site, func::FuncOp callee) {
+  for (OpResult result : site->getResults()) {
+    unsigned number = result.getResultNumber();
+    auto given = callee.getResultAttrOfType<ShardingAttr>(number, attr::kSharding);
+    Sharding own = *Sharding::of(result, mesh);
+    if (given && Sharding::fromAttr(given, mesh) != own)
+      return site->emitOpError() << "result " << number << " is " << toString(own, mesh)
+                                 << ", but '" << callee.getSymName() << "' gives "
+                                 << toString(Sharding::fromAttr(given, mesh), mesh);
+    if (isCutResult(site, number) && !own.dims[0].empty())
+      return site->emitOpError() << "stacks result " << number << " along dimension 0, which "
+                                 << names(own.dims[0]) << " cuts";
+  }
+  for (OpOperand &operand : site->getOpOperands()) {
+    std::optional<Sharding> sharding = Sharding::of(operand.get(), mesh);
+    if (sharding && isCutOperand(site, operand.getOperandNumber()) && !sharding->dims[0].empty())
+      return site->emitOpError() << "takes parts of operand " << operand.getOperandNumber()
+                                 << " along dimension 0, which " << names(sharding->dims[0])
+                                 << " cuts";
+  }
+  return success();
+}
+
 LogicalResult Checker::check(func::FuncOp function) {
   if (failed(checkSignature(function)))
     return failure();
@@ -151,17 +187,10 @@ LogicalResult Checker::check(func::FuncOp function) {
       return failure();
     if (auto reshard = dyn_cast<ReshardOp>(op); reshard && failed(checkReshard(reshard)))
       return failure();
-    if (auto call = dyn_cast<func::CallOp>(op)) {
-      auto callee = SymbolTable::lookupNearestSymbolFrom<func::FuncOp>(call, call.getCalleeAttr());
-      for (OpResult result : call.getResults()) {
-        unsigned number = result.getResultNumber();
-        auto given = callee.getResultAttrOfType<ShardingAttr>(number, attr::kSharding);
-        if (given && Sharding::fromAttr(given, mesh) != *Sharding::of(result, mesh))
-          return call.emitOpError()
-                 << "result " << number << " is " << toString(*Sharding::of(result, mesh), mesh)
-                 << ", but '" << callee.getSymName() << "' gives "
-                 << toString(Sharding::fromAttr(given, mesh), mesh);
-      }
+    if (FlatSymbolRefAttr name = getCallee(&op)) {
+      auto callee = SymbolTable::lookupNearestSymbolFrom<func::FuncOp>(&op, name);
+      if (failed(checkCallSite(&op, callee)))
+        return failure();
     }
   }
   return success();

@@ -1,5 +1,6 @@
 //===- LocalFunctions.cpp - functions that are local already --------------===//
 #include "dialects/dist/Transforms/LocalFunctions.h"
+#include "dialects/dist/Transforms/CallSites.h"
 #include "mlir/IR/IRMapping.h"
 
 using namespace mlir;
@@ -10,8 +11,8 @@ LocalFunctions::LocalFunctions(ModuleOp module) : module(module) {
   module.walk([&](Operation *op) {
     if (auto manual = dyn_cast<ManualOp>(op))
       ++numUses[manual.getCalleeAttr().getAttr()];
-    else if (auto call = dyn_cast<func::CallOp>(op))
-      ++numUses[call.getCalleeAttr().getAttr()];
+    else if (FlatSymbolRefAttr callee = getCallee(op))
+      ++numUses[callee.getAttr()];
   });
 }
 

@@ -1,6 +1,8 @@
 //===- OpSharding.cpp - how mesh axes cut an op ---------------------------===//
 #include "dialects/dist/Transforms/OpSharding.h"
 
+#include "mlir/IR/Matchers.h"
+
 using namespace mlir;
 using namespace minigptc;
 using namespace minigptc::dist;
@@ -12,6 +14,15 @@ graph::ShardingRule dist::getRule(Operation *op) {
 
 bool dist::isLinear(const graph::ShardingRule &rule, unsigned operand) {
   return rule.linearity != graph::Linearity::none && (rule.linear.empty() || rule.linear[operand]);
+}
+
+bool dist::isZero(Operation *op) {
+  DenseElementsAttr constant;
+  if (op->getNumResults() != 1 || !matchPattern(op, m_Constant(&constant)) || !constant.isSplat())
+    return false;
+  if (isa<FloatType>(constant.getElementType()))
+    return constant.getSplatValue<APFloat>().isZero();
+  return constant.getSplatValue<APInt>().isZero();
 }
 
 OpSharding OpSharding::whole(Operation *op) {

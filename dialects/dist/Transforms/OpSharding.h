@@ -21,6 +21,9 @@ graph::ShardingRule getRule(mlir::Operation *op);
 /// Whether an operand's partial sums may be those of the results.
 bool isLinear(const graph::ShardingRule &rule, unsigned operand);
 
+/// Whether an op makes nothing but zeros: each is the sum of zeros, over any axes.
+bool isZero(mlir::Operation *op);
+
 struct OpSharding {
   graph::ShardingRule rule;
   llvm::SmallVector<Axes> factorAxes;

@@ -1,5 +1,6 @@
 //===- Partition.cpp - the program of one device --------------------------===//
 #include "dialects/dist/IR/LocalOp.h"
+#include "dialects/dist/Transforms/CallSites.h"
 #include "dialects/dist/Transforms/LocalFunctions.h"
 #include "dialects/dist/Transforms/Passes.h"
 #include "dialects/dist/Transforms/ReshardEmitter.h"
@@ -44,7 +45,7 @@ private:
 
   LogicalResult emit(Operation *op);
   LogicalResult emitReshard(Operation *op, Value input, OriginAttr origin);
-  void emitCall(func::CallOp call);
+  void emitCall(Operation *call);
   void emitComputation(Operation *op);
 
   bool fits(const LocalOp &local) const;
@@ -97,8 +98,8 @@ LogicalResult FunctionPartitioner::emit(Operation *op) {
   }
   if (auto constraint = dyn_cast<ConstraintOp>(op))
     return emitReshard(op, constraint.getInput(), OriginAttr());
-  if (auto call = dyn_cast<func::CallOp>(op))
-    emitCall(call);
+  if (isCallSite(op))
+    emitCall(op);
   else if (auto manual = dyn_cast<ManualOp>(op))
     mapping.map(op->getResults(), locals.emit(builder, manual, lookUp(op->getOperands())));
   else if (isa<func::ReturnOp>(op))
@@ -120,12 +121,12 @@ LogicalResult FunctionPartitioner::emitReshard(Operation *op, Value input, Origi
 }
 
 /// The callee may be local already: types are those of the call's own shardings.
-void FunctionPartitioner::emitCall(func::CallOp call) {
-  auto types = llvm::map_to_vector(call.getResults(),
-                                   [&](Value result) -> Type { return localTypeOf(result); });
-  auto local = func::CallOp::create(builder, call.getLoc(), call.getCallee(), types,
-                                    lookUp(call.getOperands()));
-  mapping.map(call.getResults(), local.getResults());
+void FunctionPartitioner::emitCall(Operation *call) {
+  Operation *local = builder.clone(*call, mapping);
+  for (auto [result, old] : llvm::zip_equal(local->getResults(), call->getResults()))
+    result.setType(localTypeOf(old));
+  for (StringRef name : {attr::kShardings, attr::kFactors, attr::kOrigins})
+    local->removeAttr(name);
 }
 
 /// Whether a part of a dimension is a part of each of its factors: the next one is as far

@@ -227,11 +227,17 @@ void AxisPropagation::decideGenerators() {
       continue;
     OpOperand &use = *entry.op->getResult(0).getUses().begin();
     OpEntry *user = table.lookup(use.getOwner());
-    auto dim = user ? user->ofOperand(use.getOperandNumber()).dimOf(axis) : std::nullopt;
+    Slot *slot = user ? nullptr : table.slotOf(use);
+    auto dim = user   ? user->ofOperand(use.getOperandNumber()).dimOf(axis)
+               : slot ? slot->sharding.dimOf(axis)
+                      : std::nullopt;
     auto factor =
         dim ? factorAt(entry, entry.rule.results[0], *dim, table.getMesh()) : std::nullopt;
     if (factor && canCut(entry, *factor, axis, /*uneven=*/true, table.getMesh()))
-      entry.cut(*factor, axis, user->decisions[axis]);
+      entry.cut(*factor, axis,
+                user ? user->decisions[axis]
+                     : slot->decisions[axis].value_or(
+                           Decision{ClaimClass::state, &slot->annotation}));
   }
 }
 

@@ -1,5 +1,6 @@
 //===- ReshardReason.cpp - why a reshard stands where it does -------------===//
 #include "dialects/dist/Transforms/ReshardReason.h"
+#include "dialects/dist/Transforms/CallSites.h"
 #include "dialects/dist/Transforms/ShardingTable.h"
 
 #include "llvm/ADT/StringExtras.h"
@@ -11,8 +12,8 @@ using namespace minigptc::dist;
 /// "'dot_general'", "a call of 'f'", "result 2".
 static std::string describeUser(OpOperand &use) {
   Operation *user = use.getOwner();
-  if (auto call = dyn_cast<func::CallOp>(user))
-    return ("'" + call.getCallee() + "'").str();
+  if (FlatSymbolRefAttr callee = getCallee(user))
+    return ("'" + callee.getValue() + "'").str();
   if (isa<func::ReturnOp>(user))
     return describe(cast<func::FuncOp>(user->getParentOp()), use.getOperandNumber(), true);
   if (isa<ConstraintOp>(user))
@@ -28,14 +29,22 @@ static StringRef annotationOf(Operation *op) {
   return origins && !origins.empty() ? cast<OriginAttr>(origins[0]).getAnnotation() : StringRef();
 }
 
+/// The operand that an op hands on: the first, unless that is the sum so far of a loop.
+static Value handedOn(Operation *op) {
+  auto sumSoFar = dyn_cast<BlockArgument>(op->getOperand(0));
+  auto body = sumSoFar ? dyn_cast<func::FuncOp>(sumSoFar.getOwner()->getParentOp()) : nullptr;
+  bool isSum = body && getCarriedResult(body, sumSoFar.getArgNumber());
+  return op->getOperand(isSum && op->getNumOperands() > 1 ? 1 : 0);
+}
+
 /// The op that makes a value, through calls and ops that hand on what they get.
 static Operation *makerOf(Value value) {
   while (Operation *op = value.getDefiningOp()) {
-    if (auto call = dyn_cast<func::CallOp>(op)) {
-      auto callee = SymbolTable::lookupNearestSymbolFrom<func::FuncOp>(op, call.getCalleeAttr());
+    if (FlatSymbolRefAttr name = getCallee(op)) {
+      auto callee = SymbolTable::lookupNearestSymbolFrom<func::FuncOp>(op, name);
       value = callee.front().getTerminator()->getOperand(cast<OpResult>(value).getResultNumber());
     } else if (annotationOf(op).empty() && op->getNumOperands()) {
-      value = op->getOperand(0);
+      value = handedOn(op);
     } else {
       return op;
     }

@@ -1,5 +1,6 @@
 //===- SavedValues.cpp - what one function saves for another --------------===//
 #include "dialects/dist/Transforms/SavedValues.h"
+#include "dialects/dist/Transforms/CallSites.h"
 
 #include "llvm/ADT/EquivalenceClasses.h"
 
@@ -55,7 +56,8 @@ private:
 
 void Handovers::collect(Slot &slot) {
   same.insert(&slot);
-  groupOf(slot).blocked |= slot.fixed || !slot.sharding.partial.empty();
+  groupOf(slot).blocked |=
+      slot.fixed || slot.isCarried || slot.isPart || !slot.sharding.partial.empty();
   for (Value value : slot.values)
     collectUses(slot, value);
   if (slot.isArgument)
@@ -70,7 +72,7 @@ void Handovers::collectUses(Slot &slot, Value value) {
     if (OpEntry *entry = table.lookup(user))
       groupOf(slot).want(entry->ofOperand(use.getOperandNumber()));
     else
-      join(slot, isa<func::CallOp>(user) ? table.slotOf(use) : nullptr);
+      join(slot, isCallSite(user) ? table.slotOf(use) : nullptr);
   }
 }
 

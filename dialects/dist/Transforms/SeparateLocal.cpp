@@ -1,4 +1,5 @@
 //===- SeparateLocal.cpp - functions of local types are marked ------------===//
+#include "dialects/dist/Transforms/CallSites.h"
 #include "dialects/dist/Transforms/Passes.h"
 #include "llvm/ADT/MapVector.h"
 
@@ -42,8 +43,9 @@ private:
     while (!open.empty()) {
       func::FuncOp function = open.pop_back_val();
       if (function && functions.insert(function))
-        function.walk([&](func::CallOp call) {
-          open.push_back(symbols.lookup<func::FuncOp>(call.getCallee()));
+        function.walk([&](Operation *op) {
+          if (FlatSymbolRefAttr callee = getCallee(op))
+            open.push_back(symbols.lookup<func::FuncOp>(callee.getValue()));
         });
     }
   }
@@ -63,8 +65,9 @@ private:
       separated.insert(function);
     }
     for (Operation *function : separated)
-      function->walk([&](func::CallOp call) {
-        call.setCalleeAttr(copyOf.lookup(call.getCalleeAttr().getAttr()));
+      function->walk([&](Operation *op) {
+        if (FlatSymbolRefAttr callee = getCallee(op))
+          setCallee(op, copyOf.lookup(callee.getAttr()).getAttr());
       });
     for (ManualOp manual : manuals)
       manual.setCalleeAttr(copyOf.lookup(manual.getCalleeAttr().getAttr()));

@@ -1,5 +1,6 @@
 //===- ShardingTable.cpp - what propagation knows -------------------------===//
 #include "dialects/dist/Transforms/ShardingTable.h"
+#include "dialects/dist/Transforms/CallSites.h"
 
 #include "llvm/ADT/StringExtras.h"
 
@@ -81,27 +82,38 @@ void ShardingTable::addFunction(func::FuncOp function) {
   for (Operation &op : function.front()) {
     if (auto constraint = dyn_cast<ConstraintOp>(op))
       addConstraint(constraint);
-    else if (!isa<func::CallOp, func::ReturnOp>(op))
+    else if (!isCallSite(&op) && !isa<func::ReturnOp>(op))
       opOf[&op] = &ops.emplace_back(OpEntry::of(&op, mesh));
   }
 }
 
+Slot &ShardingTable::addArgument(FunctionEntry &entry, unsigned number,
+                                 ArrayRef<Operation *> sites) {
+  func::FuncOp function = entry.function;
+  BlockArgument argument = function.getArgument(number);
+  Slot &slot = addSlot(cast<RankedTensorType>(argument.getType()),
+                       function.getArgAttrOfType<ShardingAttr>(number, attr::kSharding),
+                       describe(function, number, /*isResult=*/false));
+  slot.isArgument = true;
+  slot.stored = bool(function.getArgAttr(number, attr::kStored));
+  addValue(slot, argument);
+  for (Operation *site : sites) {
+    slot.sources.push_back(site->getOperand(number));
+    slot.isPart |= isCutOperand(site, number);
+  }
+  if (std::optional<unsigned> carried = getCarriedResult(function, number)) {
+    slot.isCarried = true;
+    entry.results[*carried] = &slot;
+  }
+  return slot;
+}
+
 void ShardingTable::addSignature(FunctionEntry &entry) {
   func::FuncOp function = entry.function;
-  const auto &calls = graph.getUses(function).calls;
-  for (BlockArgument argument : function.getArguments()) {
-    unsigned i = argument.getArgNumber();
-    Slot &slot = addSlot(cast<RankedTensorType>(argument.getType()),
-                         function.getArgAttrOfType<ShardingAttr>(i, attr::kSharding),
-                         describe(function, i, /*isResult=*/false));
-    slot.isArgument = true;
-    slot.stored = bool(function.getArgAttr(i, attr::kStored));
-    addValue(slot, argument);
-    for (func::CallOp call : calls)
-      slot.sources.push_back(call.getOperand(i));
-    entry.arguments.push_back(&slot);
-  }
+  SmallVector<Operation *> sites = getCallSites(graph.getUses(function));
   entry.results.resize(function.getNumResults());
+  for (unsigned i = 0; i < function.getNumArguments(); ++i)
+    entry.arguments.push_back(&addArgument(entry, i, sites));
   for (auto [i, slot] : llvm::enumerate(entry.arguments))
     if (auto donated = function.getArgAttrOfType<IntegerAttr>(i, graph::attr::kDonate);
         donated && function.isPublic() &&
@@ -115,14 +127,18 @@ void ShardingTable::addSignature(FunctionEntry &entry) {
                       function.getResultAttrOfType<ShardingAttr>(i, attr::kSharding),
                       describe(function, i, /*isResult=*/true));
     slot->sources.push_back(entry.terminator.getOperand(i));
-    for (func::CallOp call : calls)
-      addValue(*slot, call.getResult(i));
+    for (Operation *site : sites) {
+      addValue(*slot, site->getResult(i));
+      slot->isPart |= isCutResult(site, i);
+    }
   }
   for (auto *side : {&entry.arguments, &entry.results})
     for (Slot *slot : *side)
       if (function.isPublic() && !slot->fixed) {
         slot->fixed = true;
         slot->freedom = Freedom::none(slot->type.getRank());
+      } else if (slot->isPart) {
+        slot->freedom.open[0] = false;
       }
 }
 
@@ -181,8 +197,8 @@ void OpEntry::uncut(unsigned axis) {
 
 Slot *ShardingTable::slotOf(OpOperand &use) const {
   Operation *user = use.getOwner();
-  if (auto call = dyn_cast<func::CallOp>(user)) {
-    FunctionEntry *callee = functionOf.lookup(graph.getCallee(call));
+  if (FlatSymbolRefAttr name = getCallee(user)) {
+    FunctionEntry *callee = functionOf.lookup(graph.lookup(name.getAttr()));
     return callee ? callee->arguments[use.getOperandNumber()] : nullptr;
   }
   if (isa<func::ReturnOp>(user)) {
@@ -237,7 +253,7 @@ std::optional<unsigned> dist::followedOperand(const OpEntry &entry) {
 
 bool dist::isCopyOfStored(Value value, MeshAttr mesh) {
   while (Operation *op = value.getDefiningOp()) {
-    if (isa<func::CallOp, ConstraintOp, ReshardOp>(op))
+    if (isCallSite(op) || isa<ConstraintOp, ReshardOp>(op))
       return false;
     std::optional<unsigned> followed = followedOperand(OpEntry::of(op, mesh));
     if (!followed)

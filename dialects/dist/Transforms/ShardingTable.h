@@ -76,6 +76,10 @@ struct Slot {
   /// An argument that holds a parameter.
   bool stored = false;
   bool isArgument = false;
+  /// What a loop carries from one call to the next: argument and result of its body.
+  bool isCarried = false;
+  /// A part of what a loop cuts or stacks: the whole is cut alike, but never along dimension 0.
+  bool isPart = false;
   /// The value is pinned by it.
   ConstraintOp constraint;
   Annotation annotation = {};
@@ -91,7 +95,7 @@ struct Slot {
 struct FunctionEntry {
   mlir::func::FuncOp function;
   mlir::func::ReturnOp terminator;
-  /// A donated argument and the result that takes its place are one slot.
+  /// A donated or carried argument and the result that takes its place are one slot.
   std::vector<Slot *> arguments, results;
 };
 
@@ -126,6 +130,8 @@ public:
 private:
   void addFunction(mlir::func::FuncOp function);
   void addSignature(FunctionEntry &entry);
+  Slot &addArgument(FunctionEntry &entry, unsigned number,
+                    llvm::ArrayRef<mlir::Operation *> sites);
   void addConstraint(ConstraintOp constraint);
   Slot &addSlot(mlir::RankedTensorType type, ShardingAttr annotation, const llvm::Twine &name);
   void addValue(Slot &slot, mlir::Value value);

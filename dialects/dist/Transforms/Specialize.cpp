@@ -1,4 +1,5 @@
 //===- Specialize.cpp - a copy of a function per stored sharding ----------===//
+#include "dialects/dist/Transforms/CallSites.h"
 #include "dialects/dist/Transforms/Passes.h"
 #include "dialects/dist/Transforms/ShardingTable.h"
 #include "llvm/ADT/MapVector.h"
@@ -40,14 +41,16 @@ public:
   LogicalResult run();
 
 private:
-  using Calls = SmallVector<func::CallOp>;
+  /// Calls and loops.
+  using Calls = SmallVector<Operation *>;
 
   LogicalResult completeEntry(func::FuncOp function);
   void specialize(func::FuncOp function);
   void noteCalls(func::FuncOp function);
-  void markArguments(func::FuncOp function, ArrayRef<func::CallOp> calls);
+  void markArguments(func::FuncOp function, ArrayRef<Operation *> calls);
   std::optional<Stored> storedAs(Value value);
-  Attribute keyOf(func::CallOp call);
+  std::optional<Stored> passedAs(OpOperand &operand);
+  Attribute keyOf(Operation *call);
 
   ModuleOp module;
   MeshOp mesh;
@@ -124,7 +127,7 @@ std::optional<Stored> Specializer::storedAs(Value value) {
     return Stored{Sharding::fromAttr(sharding, mesh.getMesh()),
                   Freedom::fromAttr(sharding, mesh.getMesh()), shortName(name)};
   }
-  if (isa<func::CallOp, ConstraintOp>(value.getDefiningOp()))
+  if (isCallSite(value.getDefiningOp()) || isa<ConstraintOp>(value.getDefiningOp()))
     return std::nullopt;
   OpEntry entry = OpEntry::of(value.getDefiningOp(), mesh.getMesh());
   std::optional<unsigned> followed = followedOperand(entry);
@@ -144,17 +147,28 @@ std::optional<Stored> Specializer::storedAs(Value value) {
   return stored;
 }
 
+/// How what a call passes is stored in the function: parts that a loop cuts lie whole along
+/// dimension 0.
+std::optional<Stored> Specializer::passedAs(OpOperand &operand) {
+  std::optional<Stored> stored = storedAs(operand.get());
+  if (stored && isCutOperand(operand.getOwner(), operand.getOperandNumber())) {
+    stored->sharding.dims[0].clear();
+    stored->freedom.open[0] = false;
+  }
+  return stored;
+}
+
 /// Calls with equal keys may share a function.
-Attribute Specializer::keyOf(func::CallOp call) {
+Attribute Specializer::keyOf(Operation *call) {
   MLIRContext *context = module.getContext();
   SmallVector<Attribute> key;
-  for (Value operand : call.getOperands()) {
-    std::optional<Stored> stored = storedAs(operand);
+  for (OpOperand &operand : call->getOpOperands()) {
+    std::optional<Stored> stored = passedAs(operand);
     key.push_back(stored ? Attribute(stored->sharding.toAttr(mesh, stored->freedom))
                          : UnitAttr::get(context));
   }
   auto caller = call->getParentOfType<func::FuncOp>();
-  for (Value result : call.getResults()) {
+  for (Value result : call->getResults()) {
     Attribute wanted = UnitAttr::get(context);
     for (OpOperand &use : result.getUses())
       if (isa<func::ReturnOp>(use.getOwner()))
@@ -166,18 +180,19 @@ Attribute Specializer::keyOf(func::CallOp call) {
 }
 
 void Specializer::noteCalls(func::FuncOp function) {
-  for (auto call : function.front().getOps<func::CallOp>())
-    callsOf[call.getCalleeAttr().getAttr()].push_back(call);
+  for (Operation &op : function.front())
+    if (FlatSymbolRefAttr callee = getCallee(&op))
+      callsOf[callee.getAttr()].push_back(&op);
 }
 
-void Specializer::markArguments(func::FuncOp function, ArrayRef<func::CallOp> calls) {
-  func::CallOp first = calls.front();
+void Specializer::markArguments(func::FuncOp function, ArrayRef<Operation *> calls) {
+  Operation *first = calls.front();
   for (unsigned i = 0; i < function.getNumArguments(); ++i) {
-    std::optional<Stored> stored = storedAs(first.getOperand(i));
+    std::optional<Stored> stored = passedAs(first->getOpOperand(i));
     if (!stored)
       continue;
-    for (func::CallOp call : calls.drop_front())
-      stored->name = commonName(stored->name, storedAs(call.getOperand(i))->name);
+    for (Operation *call : calls.drop_front())
+      stored->name = commonName(stored->name, passedAs(call->getOpOperand(i))->name);
     function.setArgAttr(i, attr::kSharding, stored->sharding.toAttr(mesh, stored->freedom));
     function.setArgAttr(i, attr::kStored, StringAttr::get(module.getContext(), stored->name));
   }
@@ -185,7 +200,7 @@ void Specializer::markArguments(func::FuncOp function, ArrayRef<func::CallOp> ca
 
 void Specializer::specialize(func::FuncOp function) {
   llvm::MapVector<Attribute, Calls> groups;
-  for (func::CallOp call : callsOf.lookup(function.getSymNameAttr()))
+  for (Operation *call : callsOf.lookup(function.getSymNameAttr()))
     groups[keyOf(call)].push_back(call);
   SmallVector<func::FuncOp> copies;
   for (size_t i = 1; i < groups.size(); ++i)
@@ -195,8 +210,8 @@ void Specializer::specialize(func::FuncOp function) {
     func::FuncOp target = number ? copies[number - 1] : function;
     if (number) {
       symbols.insert(target, std::next(Block::iterator(last)));
-      for (func::CallOp call : group.second)
-        call.setCallee(target.getSymName());
+      for (Operation *call : group.second)
+        setCallee(call, target.getSymNameAttr());
       noteCalls(target);
       last = target;
     }

@@ -102,6 +102,8 @@ void Spread::grant(const Claim &claim, Slot &slot) {
     return;
   if (!passes) {
     slot.sharding.dims[claim.where].push_back(axis);
+    if (slot.isCarried && llvm::is_contained(slot.sharding.partial, axis))
+      sums.withdraw(slot);
     llvm::erase(slot.sharding.partial, axis);
     slot.decisions[axis] = Decision{claimClass, claim.annotation};
   }

@@ -1,5 +1,6 @@
 //===- WantedShardings.cpp - how what reads a value wants it --------------===//
 #include "dialects/dist/Transforms/WantedShardings.h"
+#include "dialects/dist/Transforms/CallSites.h"
 
 using namespace mlir;
 using namespace minigptc;
@@ -19,8 +20,8 @@ SmallVector<std::optional<Sharding>> WantedShardings::of(Operation *op) const {
     wanted[0] = fromAttr(constraint.getSharding(), mesh);
     return wanted;
   }
-  if (auto call = dyn_cast<func::CallOp>(op)) {
-    auto callee = symbols.lookup<func::FuncOp>(call.getCallee());
+  if (FlatSymbolRefAttr name = getCallee(op)) {
+    auto callee = symbols.lookup<func::FuncOp>(name.getValue());
     for (unsigned i = 0; callee && i < wanted.size(); ++i)
       wanted[i] = fromAttr(callee.getArgAttr(i, attr::kSharding), mesh);
     return wanted;

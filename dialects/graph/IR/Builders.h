@@ -74,6 +74,9 @@ public:
   }
   /// Signless or unsigned 64-bit contents, exactly.
   mlir::Value integerSplat(mlir::RankedTensorType type, uint64_t value);
+  /// Random bits of a draw, or of one of the parts of one along dimension 0.
+  mlir::Value randomBits(mlir::Value key, llvm::ArrayRef<int64_t> shape, mlir::Value part = {},
+                         int64_t parts = 1);
   mlir::Value iota(mlir::RankedTensorType type, int64_t dim) {
     return make<IotaOp>(type, uint64_t(dim));
   }

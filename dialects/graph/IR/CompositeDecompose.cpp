@@ -113,8 +113,7 @@ SmallVector<Value> DropoutOp::decompose(OpBuilder &builder) {
   double rate = getRate().convertToDouble();
   double threshold = std::min(std::nearbyint(std::ldexp(rate, 32)), std::ldexp(1.0, 32) - 1);
 
-  Value offsets = b.splat(b.tensor(int64_t(shape.size()), b.i64()), 0);
-  Value bits = b.make<RandomBitsOp>(b.tensor(shape, b.ui32()), getKey(), offsets, shape);
+  Value bits = b.randomBits(getKey(), shape, getPart(), int64_t(getParts().value_or(1)));
   Value stays = b.compare(CompareDirection::GE, bits, threshold);
   Value x = b.convert(getOperand(), b.accumulatorType(getOperand()));
   Value kept = b.select(stays, b.multiply(x, 1 / (1 - rate)), b.zerosLike(x));

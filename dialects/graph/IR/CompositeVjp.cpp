@@ -186,7 +186,7 @@ MINIGPTC_VJP(RopeOp) {
 // The same mask: it is a function of the key.
 MINIGPTC_VJP(DropoutOp) {
   auto gradient = DropoutOp::create(builder, getLoc(), cotangents[0].getType(), cotangents[0],
-                                    getKey(), getRateAttr());
+                                    getKey(), getPart(), getPartsAttr(), getRateAttr());
   gradients[0] = gradient.getResult();
   return success();
 }

@@ -37,6 +37,15 @@ bool minigptc::graph::isKeyType(Type type) {
          tensor.getElementType().isUnsignedInteger(32);
 }
 
+bool minigptc::graph::isPartType(Type type) {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  return tensor && tensor.getRank() == 0 && tensor.getElementType().isSignlessInteger(64);
+}
+
+RankedTensorType minigptc::graph::getPartType(MLIRContext *context) {
+  return RankedTensorType::get({}, IntegerType::get(context, 64));
+}
+
 RankedTensorType minigptc::graph::getKeyType(MLIRContext *context) {
   return RankedTensorType::get({2}, IntegerType::get(context, 32, IntegerType::Unsigned));
 }

@@ -64,6 +64,9 @@ struct IndexBox {
 /// True for `tensor<2xui32>`, the type of random keys.
 bool isKeyType(mlir::Type type);
 mlir::RankedTensorType getKeyType(mlir::MLIRContext *context);
+/// True for `tensor<i64>`, the type of a part's number.
+bool isPartType(mlir::Type type);
+mlir::RankedTensorType getPartType(mlir::MLIRContext *context);
 
 /// The accumulation and statistics type of a float type: f64 for f64, else f32.
 mlir::FloatType getAccumulatorType(mlir::Type elementType);

@@ -27,6 +27,9 @@ def Graph_F32Tensor : StaticShapeTensorOf<[F32]>;
 /// A random key: two 32-bit words of Philox-4x32-10.
 def Graph_Key : Type<CPred<"::minigptc::graph::isKeyType($_self)">, "tensor<2xui32>">,
     BuildableType<"::minigptc::graph::getKeyType($_builder.getContext())">;
+/// The number of a part, of those in which a draw is made.
+def Graph_Part : Type<CPred<"::minigptc::graph::isPartType($_self)">, "tensor<i64>">,
+    BuildableType<"::minigptc::graph::getPartType($_builder.getContext())">;
 
 class Graph_Op<string mnemonic, list<Trait> traits = []>
     : Op<Graph_Dialect, mnemonic, traits>;

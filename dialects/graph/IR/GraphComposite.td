@@ -284,14 +284,17 @@ def Graph_DropoutOp : Graph_PureOp<"dropout", [Graph_Decomposable, Graph_Differe
   let description = [{
     An element stays where its `random_bits` ≥ round(rate · 2^32). The mask is a
     function of the key, so the vjp is this op on the cotangent with the same key.
+    `part %k of n` says that the draw is one of n parts, as for other draws.
 
     ```mlir
     %y = graph.dropout %x, %key rate = 0.1 : tensor<4xf32>
     ```
   }];
-  let arguments = (ins Graph_FloatTensor:$operand, Graph_Key:$key, F64Attr:$rate);
+  let arguments = (ins Graph_FloatTensor:$operand, Graph_Key:$key, Optional<Graph_Part>:$part,
+      OptionalAttr<I64Attr>:$parts, F64Attr:$rate);
   let results = (outs Graph_FloatTensor:$result);
-  let assemblyFormat = "$operand `,` $key `rate` `=` $rate attr-dict `:` type($operand)";
+  let assemblyFormat = "$operand `,` $key (`part` $part^ `of` $parts)? `rate` `=` $rate attr-dict `:` type($operand)";
+  let hasVerifier = 1;
 }
 
 def Graph_AdamWUpdateOp : Graph_ElementwiseOp<"adamw_update", [Graph_Decomposable, Graph_Infer]> {

@@ -185,6 +185,8 @@ def LoopOp : Graph_Interface<"LoopOp"> {
   }];
   let methods = [
     InterfaceMethod<"The function.", "::mlir::FlatSymbolRefAttr", "getLoopBody">,
+    InterfaceMethod<"Takes another function of the same types.", "void", "setLoopBody",
+      (ins "::mlir::FlatSymbolRefAttr":$body)>,
     InterfaceMethod<"The number of calls, at least one.", "int64_t", "getTripCount">,
     InterfaceMethod<"The operand with which a carried result starts, or nothing.",
       "std::optional<unsigned>", "getCarriedOperand", (ins "unsigned":$result)>,

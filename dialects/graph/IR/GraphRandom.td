@@ -4,6 +4,9 @@
 // 2011). A number depends on the key and on the element's index in the global
 // tensor, never on how the tensor is cut.
 //
+// A draw may be one of several parts of a larger one along dimension 0: `part %k of 4` of [2, 3]
+// is the rows from 2k on of a draw of [8, 3]. So micro-batches draw what their batch would.
+//
 //===----------------------------------------------------------------------===//
 #ifndef MINIGPTC_GRAPH_RANDOM_TD
 #define MINIGPTC_GRAPH_RANDOM_TD
@@ -49,10 +52,11 @@ def Graph_RandomBitsOp : Graph_PureOp<"random_bits", [Graph_Sharded]> {
 
 class Graph_RandomOp<string mnemonic, string what> : Graph_PureOp<mnemonic, [Graph_Decomposable]> {
   let summary = what;
-  let arguments = (ins Graph_Key:$key);
+  let arguments = (ins Graph_Key:$key, Optional<Graph_Part>:$part, OptionalAttr<I64Attr>:$parts);
   let results = (outs Graph_FloatTensor:$result);
-  let assemblyFormat = "$key attr-dict `:` type($result)";
+  let assemblyFormat = "$key (`part` $part^ `of` $parts)? attr-dict `:` type($result)";
   let fusionKind = "broadcast";
+  let hasVerifier = 1;
 }
 
 def Graph_RandomUniformOp : Graph_RandomOp<"random_uniform", "uniform in [0, 1)"> {
@@ -85,8 +89,8 @@ def Graph_RandomTruncatedNormalOp : Graph_RandomOp<"random_truncated_normal", "s
     %x = graph.random_truncated_normal %key {low = -3.0, high = 3.0} : tensor<4xf32>
     ```
   }];
-  let arguments = (ins Graph_Key:$key, F64Attr:$low, F64Attr:$high);
-  let hasVerifier = 1;
+  let arguments = (ins Graph_Key:$key, Optional<Graph_Part>:$part, OptionalAttr<I64Attr>:$parts,
+      F64Attr:$low, F64Attr:$high);
 }
 
 #endif // MINIGPTC_GRAPH_RANDOM_TD

@@ -28,10 +28,33 @@ LogicalResult RandomBitsOp::verify() {
   return success();
 }
 
+/// A part has a number, and something to be a part of.
+template <typename Op> static LogicalResult checkPart(Op op) {
+  std::optional<uint64_t> parts = op.getParts();
+  RankedTensorType type = op.getType();
+  OpChecker check(op);
+  if (bool(op.getPart()) != parts.has_value())
+    return check.error() << "needs the number of a part, and of how many";
+  if (!parts)
+    return success();
+  if (type.getRank() == 0)
+    return check.error() << "draws a part of a scalar, which has no dimension 0";
+  int64_t elements = 0;
+  if (int64_t(*parts) < 1 ||
+      llvm::MulOverflow(type.getNumElements(), int64_t(*parts), elements))
+    return check.error() << "draws one of " << int64_t(*parts)
+                         << " parts; there must be at least 1, and fewer than 2^63 elements";
+  return success();
+}
+
+LogicalResult RandomUniformOp::verify() { return checkPart(*this); }
+LogicalResult RandomNormalOp::verify() { return checkPart(*this); }
+LogicalResult DropoutOp::verify() { return checkPart(*this); }
+
 LogicalResult RandomTruncatedNormalOp::verify() {
   double low = getLow().convertToDouble(), high = getHigh().convertToDouble();
   if (low < high)
-    return success();
+    return checkPart(*this);
   return OpChecker(*this).error() << "low " << std::to_string(low) << " must be less than high "
                                   << std::to_string(high);
 }

@@ -7,16 +7,29 @@
 using namespace mlir;
 using namespace minigptc::graph;
 
-/// `random_bits` of the whole tensor, shifted right, as f32.
-static Value drawBits(GraphBuilder &b, Value key, ArrayRef<int64_t> shape, int shift) {
-  Value offsets = b.splat(b.tensor(int64_t(shape.size()), b.i64()), 0);
-  Value bits = b.make<RandomBitsOp>(b.tensor(shape, b.ui32()), key, offsets, shape);
+/// The rows of part k begin at row k · shape[0] of the whole draw.
+Value GraphBuilder::randomBits(Value key, ArrayRef<int64_t> shape, Value part, int64_t parts) {
+  int64_t rank = shape.size();
+  Value offsets = splat(tensor(rank, i64()), 0);
+  SmallVector<int64_t> whole(shape);
+  if (part) {
+    whole[0] *= parts;
+    Value row = reshape(multiply(part, double(shape[0])), 1);
+    offsets = rank == 1 ? row : concatenate({row, splat(tensor(rank - 1, i64()), 0)}, 0);
+  }
+  return make<RandomBitsOp>(tensor(shape, ui32()), key, offsets, whole);
+}
+
+/// The bits of a draw, shifted right, as f32.
+template <typename Op> static Value drawBits(GraphBuilder &b, Op op, int shift) {
+  Value bits = b.randomBits(op.getKey(), op.getType().getShape(), op.getPart(),
+                            int64_t(op.getParts().value_or(1)));
   return b.convert(b.make<ShiftRightLogicalOp>(bits, b.splatLike(bits, shift)), b.f32());
 }
 
 /// ((bits >> 9) + 0.5) · 2^-23: uniform, symmetric around 1/2, and never 0 or 1.
-static Value drawOpenUniform(GraphBuilder &b, Value key, ArrayRef<int64_t> shape) {
-  return b.multiply(b.add(drawBits(b, key, shape, 9), 0.5), std::ldexp(1.0, -23));
+template <typename Op> static Value drawOpenUniform(GraphBuilder &b, Op op) {
+  return b.multiply(b.add(drawBits(b, op, 9), 0.5), std::ldexp(1.0, -23));
 }
 
 /// coefficients[0] · w^n + … + coefficients[n].
@@ -44,13 +57,13 @@ static Value inverseErf(GraphBuilder &b, Value x) {
 
 SmallVector<Value> RandomUniformOp::decompose(OpBuilder &builder) {
   GraphBuilder b(builder, getLoc());
-  Value uniform = b.multiply(drawBits(b, getKey(), getType().getShape(), 8), std::ldexp(1.0, -24));
+  Value uniform = b.multiply(drawBits(b, *this, 8), std::ldexp(1.0, -24));
   return {b.convert(uniform, getType().getElementType())};
 }
 
 SmallVector<Value> RandomNormalOp::decompose(OpBuilder &builder) {
   GraphBuilder b(builder, getLoc());
-  Value uniform = drawOpenUniform(b, getKey(), getType().getShape());
+  Value uniform = drawOpenUniform(b, *this);
   Value normal =
       b.multiply(inverseErf(b, b.subtract(b.multiply(uniform, 2), 1)), std::numbers::sqrt2);
   return {b.convert(normal, getType().getElementType())};
@@ -60,7 +73,7 @@ SmallVector<Value> RandomTruncatedNormalOp::decompose(OpBuilder &builder) {
   GraphBuilder b(builder, getLoc());
   double low = getLow().convertToDouble(), high = getHigh().convertToDouble();
   double from = std::erf(low / std::numbers::sqrt2), to = std::erf(high / std::numbers::sqrt2);
-  Value uniform = drawOpenUniform(b, getKey(), getType().getShape());
+  Value uniform = drawOpenUniform(b, *this);
   Value x = b.add(b.multiply(uniform, to - from), from);
   // Rounding must not reach ±1, where erf⁻¹ is infinite.
   double limit = 1 - std::ldexp(1.0, -24);

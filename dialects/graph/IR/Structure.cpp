@@ -54,6 +54,7 @@ LogicalResult VjpOp::verifySymbolUses(SymbolTableCollection &tables) {
 }
 
 FlatSymbolRefAttr ScanOp::getLoopBody() { return getCalleeAttr(); }
+void ScanOp::setLoopBody(FlatSymbolRefAttr body) { setCalleeAttr(body); }
 int64_t ScanOp::getTripCount() { return int64_t(getCount()); }
 std::optional<unsigned> ScanOp::getCarriedOperand(unsigned result) {
   if (result < getCarried().size())

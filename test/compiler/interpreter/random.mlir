@@ -120,3 +120,31 @@ func.func @test_dropout() -> (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) {
   // CHECK-NEXT: [1, 2, 3, 4]
   return %0, %1, %2 : tensor<4xf32>, tensor<4xf32>, tensor<4xf32>
 }
+
+// What is drawn in parts is what the whole is: differences of the rows are zero.
+// CHECK-LABEL: @test_parts
+func.func @test_parts() -> (tensor<2x3xf32>, tensor<2xf32>, tensor<2x1xf32>, tensor<2x3xf32>) {
+  %key = graph.constant dense<[5, 6]> : tensor<2xui32>
+  %last = graph.constant dense<2> : tensor<i64>
+  %0 = graph.random_uniform %key : tensor<6x3xf32>
+  %1 = graph.random_uniform %key part %last of 3 : tensor<2x3xf32>
+  %2 = graph.slice %0 [4, 0] : [6, 3] : [1, 1] : (tensor<6x3xf32>) -> tensor<2x3xf32>
+  %3 = graph.subtract %1, %2 : tensor<2x3xf32>
+  %4 = graph.random_normal %key : tensor<6xf32>
+  %5 = graph.random_normal %key part %last of 3 : tensor<2xf32>
+  %6 = graph.slice %4 [4] : [6] : [1] : (tensor<6xf32>) -> tensor<2xf32>
+  %7 = graph.subtract %5, %6 : tensor<2xf32>
+  %8 = graph.random_truncated_normal %key {low = -1.0, high = 2.0} : tensor<6x1xf32>
+  %9 = graph.random_truncated_normal %key part %last of 3 {low = -1.0, high = 2.0} : tensor<2x1xf32>
+  %10 = graph.slice %8 [4, 0] : [6, 1] : [1, 1] : (tensor<6x1xf32>) -> tensor<2x1xf32>
+  %11 = graph.subtract %9, %10 : tensor<2x1xf32>
+  %12 = graph.dropout %0, %key rate = 0.5 : tensor<6x3xf32>
+  %13 = graph.dropout %1, %key part %last of 3 rate = 0.5 : tensor<2x3xf32>
+  %14 = graph.slice %12 [4, 0] : [6, 3] : [1, 1] : (tensor<6x3xf32>) -> tensor<2x3xf32>
+  %d3 = graph.subtract %13, %14 : tensor<2x3xf32>
+  // CHECK-NEXT: {{\[}}[0, 0, 0], [0, 0, 0]]
+  // CHECK-NEXT: [0, 0]
+  // CHECK-NEXT: {{\[}}[0], [0]]
+  // CHECK-NEXT: {{\[}}[0, 0, 0], [0, 0, 0]]
+  return %3, %7, %11, %d3 : tensor<2x3xf32>, tensor<2xf32>, tensor<2x1xf32>, tensor<2x3xf32>
+}

@@ -1,6 +1,7 @@
 //===- RandomShardings.cpp - random meshes and annotations ----------------===//
 #include "test/compiler/sharding/RandomShardings.h"
 #include "dialects/graph/IR/Graph.h"
+#include "test/compiler/sharding/RandomLoop.h"
 #include "test/compiler/sharding/SummedChain.h"
 
 using namespace mlir;
@@ -109,6 +110,8 @@ void test::annotate(ModuleOp module, uint64_t seed, const AnnotationOptions &opt
   }
   if (chance(random, 0.3))
     addSummedChain(module, random);
+  if (options.loops && chance(random, 0.4))
+    addLoop(module, random, options);
   addCheckpoints(random, module);
   addConstraints(random, function, mesh, options);
 }

@@ -19,7 +19,8 @@
 namespace minigptc::test {
 
 struct AnnotationOptions {
-  bool even = true; ///< parts of equal size only
+  bool even = true;   ///< parts of equal size only
+  bool loops = false; ///< some get a loop (RandomLoop.h)
 };
 
 void annotate(mlir::ModuleOp module, uint64_t seed, const AnnotationOptions &options);

@@ -97,7 +97,7 @@ static void checkCase(ModuleRunner &runner, uint64_t seed, ShardingCoverage &cov
                                  .steps = gradient ? 5 : 7,
                                  .differentiable = gradient,
                                  .callTwice = true});
-  annotate(*module, seed, {.even = seed % 5 < 3});
+  annotate(*module, seed, {.even = seed % 5 < 3, .loops = !gradient});
   if (options.print)
     std::cout << printModule(*module) << std::endl;
   ShardedRun run(runner, *module, seed, gradient);

@@ -62,3 +62,38 @@ func.func @bounds(%key: tensor<2xui32>) {
   %0 = graph.random_truncated_normal %key {low = 1.0, high = 1.0} : tensor<2xf32>
   return
 }
+
+// -----
+
+// CHECK-LABEL: func @parts
+func.func @parts(%key: tensor<2xui32>, %k: tensor<i64>, %x: tensor<2x3xf32>) {
+  // CHECK: graph.random_uniform %arg0 part %arg1 of 4 : tensor<2xf32>
+  %0 = graph.random_uniform %key part %k of 4 : tensor<2xf32>
+  // CHECK: graph.dropout %arg2, %arg0 part %arg1 of 4 rate = 5.000000e-01 : tensor<2x3xf32>
+  %1 = graph.dropout %x, %key part %k of 4 rate = 0.5 : tensor<2x3xf32>
+  return
+}
+
+// -----
+
+func.func @scalar(%key: tensor<2xui32>, %k: tensor<i64>) {
+  // expected-error @below {{draws a part of a scalar, which has no dimension 0}}
+  %0 = graph.random_normal %key part %k of 4 : tensor<f32>
+  return
+}
+
+// -----
+
+func.func @none(%key: tensor<2xui32>, %k: tensor<i64>) {
+  // expected-error @below {{draws one of 0 parts; there must be at least 1}}
+  %0 = graph.random_normal %key part %k of 0 : tensor<2xf32>
+  return
+}
+
+// -----
+
+func.func @half(%key: tensor<2xui32>) {
+  // expected-error @below {{needs the number of a part, and of how many}}
+  %0 = "graph.random_normal"(%key) {parts = 4 : i64} : (tensor<2xui32>) -> tensor<2xf32>
+  return
+}

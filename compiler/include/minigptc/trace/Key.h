@@ -6,6 +6,7 @@
 //   auto [a, b] = key.split<2>();
 //   Value noise = normal(a, {4, 8});
 //   Key dropout = key.stream("dropout").foldIn(step);
+//   Key third = dropout.part(2, 8); // draws of [b, …]: rows 2·b … 3·b of dropout's of [8·b, …]
 //
 //===----------------------------------------------------------------------===//
 #ifndef MINIGPTC_TRACE_KEY_H
@@ -42,6 +43,16 @@ public:
   Key stream(std::string_view name,
              std::source_location where = std::source_location::current()) const;
 
+  /// The same draws in parts: a draw of [b, …] gets rows number·b to (number + 1)·b of the draw of
+  /// [count·b, …] that this key makes. So micro-batches draw what their whole batch would. Keys
+  /// made of it draw in parts, too. `number` is a number or an integer scalar in [0, count).
+  Key part(const Operand &number, int64_t count) const;
+  /// A key that draws in the same parts as this one, if it does.
+  Key with(Value value, std::source_location where = std::source_location::current()) const;
+  /// The number (an i64 scalar) and how many parts there are; 1 and no value: it draws the whole.
+  const Value &partNumber() const { return part_; }
+  int64_t parts() const { return parts_; }
+
   /// u32[2]; a concrete key becomes a constant of the function being traced.
   Value value(std::source_location where = std::source_location::current()) const;
   bool isConcrete() const { return !value_.valid(); }
@@ -50,6 +61,8 @@ public:
 private:
   uint64_t seed_ = 0;
   Value value_;
+  Value part_;
+  int64_t parts_ = 1;
 };
 
 /// Uniform in [low, high).

@@ -9,7 +9,7 @@ func.func @unknown(%x: tensor<4xf32>) {
 // -----
 
 dist.mesh @mesh = <["data"=2]>
-// expected-error @below {{result 0 is part of a sum; only results of private functions may be}}
+// expected-error @below {{result 0 is part of a sum; only results of private functions may be, and what a loop carries}}
 func.func @partial_entry(%x: tensor<f32> {dist.sharding = #dist.sharding<@mesh, []>}) -> (tensor<f32> {dist.sharding = #dist.sharding<@mesh, [], partial = sum ["data"]>}) {
   return %x : tensor<f32>
 }
@@ -109,5 +109,35 @@ func.func private @body(%x: tensor<2xf32>) -> tensor<2xf32> attributes {dist.loc
 func.func @manual(%x: tensor<4xf32> {dist.sharding = #dist.sharding<@mesh, [{"data"} ]>}) {
   // expected-error @below {{has parts along 'data', but its dist.factors say otherwise}}
   %0 = dist.manual @body(%x) over @mesh in = [#dist.sharding<@mesh, [{"data"}]>] out = [#dist.sharding<@mesh, [{"data"}]>] {dist.shardings = [#dist.sharding<@mesh, [{"data"}]>]} : (tensor<4xf32>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
+// A loop: what comes back as it did not go in, what is cut where it counts, ones that are part of a sum.
+dist.mesh @mesh = <["data"=2]>
+// expected-error @below {{argument 0 is #dist.sharding<@mesh, [{}]>, but comes back as #dist.sharding<@mesh, [{"data"}]>; what a loop carries has one sharding}}
+func.func private @body(%sum: tensor<4xf32> {graph.donate = 0 : i64, dist.sharding = #dist.sharding<@mesh, [{} ]>}) -> (tensor<4xf32> {dist.sharding = #dist.sharding<@mesh, [{"data"} ]>}) {
+  return %sum : tensor<4xf32>
+}
+
+// -----
+
+dist.mesh @mesh = <["data"=2]>
+func.func private @body(%x: tensor<2xf32> {dist.sharding = #dist.sharding<@mesh, [{"data"} ]>}) -> (tensor<2xf32> {dist.sharding = #dist.sharding<@mesh, [{"data"} ]>}) {
+  return %x : tensor<2xf32>
+}
+func.func @parts(%x: tensor<4xf32> {dist.sharding = #dist.sharding<@mesh, [{"data"} ]>}) {
+  // expected-error @below {{stacks result 0 along dimension 0, which 'data' cuts}}
+  %0 = graph.scan @body() carried() cut(%x) count = 2 {dist.shardings = [#dist.sharding<@mesh, [{"data"} ]>]} : (tensor<4xf32>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
+dist.mesh @mesh = <["data"=2]>
+func.func @ones() {
+  // expected-error @below {{is not linear, but gives part of a sum over 'data'}}
+  %0 = graph.constant {dist.shardings = [#dist.sharding<@mesh, [{} ], partial = sum ["data"]>]} dense<1.0> : tensor<4xf32>
   return
 }
