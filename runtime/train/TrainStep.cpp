@@ -1,6 +1,7 @@
 #include "runtime/train/TrainStep.h"
 
 #include <algorithm>
+#include <cstring>
 
 namespace minigptc::runtime {
 namespace {
@@ -36,14 +37,36 @@ StatusOr<TrainStep> TrainStep::bind(TrainingProgram &program) {
     } else
       return notATrainStep("has the unknown input '" + name + "'");
   }
-  if (step.x_ < 0 || step.y_ < 0 || inputs[size_t(step.x_)].type.shape.size() != 2 ||
-      inputs[size_t(step.x_)].type != inputs[size_t(step.y_)].type ||
-      inputs[size_t(step.x_)].type.dtype != DType::i32)
-    return notATrainStep("has no inputs 'batch.x' and 'batch.y' of type i32[B,T]");
-  step.batchSize_ = inputs[size_t(step.x_)].type.shape[0];
-  step.context_ = inputs[size_t(step.x_)].type.shape[1];
+  MINIGPTC_RETURN_IF_ERROR(step.bindBatch());
   MINIGPTC_RETURN_IF_ERROR(step.bindOutputs());
   return step;
+}
+
+Status TrainStep::bindBatch() {
+  const std::vector<ParameterInfo> &inputs = entry_->inputs;
+  const TensorType none, &x = x_ < 0 ? none : inputs[size_t(x_)].type,
+                         &y = y_ < 0 ? none : inputs[size_t(y_)].type;
+  size_t rank = x.shape.size();
+  if (x_ < 0 || y_ < 0 || (rank != 2 && rank != 3) || x != y || x.dtype != DType::i32)
+    return notATrainStep("has no inputs 'batch.x' and 'batch.y' of type i32[B,T], or i32[M,B/M,T] "
+                         "for M micro-batches");
+  microBatches_ = rank == 3 ? x.shape[0] : 1;
+  batchSize_ = microBatches_ * x.shape[rank - 2];
+  context_ = x.shape[rank - 1];
+  return Status::success();
+}
+
+/// Tokens [B, T] as the step takes them: in M micro-batches [M, B/M, T], in the same order.
+Array TrainStep::inParts(const Array &tokens) const {
+  const TensorType &type = entry_->inputs[size_t(x_)].type;
+  if (tokens.shape() == type.shape || tokens.isSharded() ||
+      tokens.type().numBytes() != type.numBytes())
+    return tokens;
+  Array parts = Array::uninitialized(type);
+  if (!parts.valid() || !tokens.fetch())
+    return tokens; // The run says what is wrong with it.
+  std::memcpy(parts.data(), tokens.data(), size_t(type.numBytes()));
+  return parts;
 }
 
 Status TrainStep::bindOutputs() {
@@ -121,8 +144,8 @@ std::vector<Array> TrainStep::takeInputs(const Batch &batch, RandomKey key) {
   std::vector<Array> inputs(entry_->inputs.size());
   for (size_t i = 0; i < state_.size(); ++i)
     inputs[size_t(stateInput_[i])] = std::move(state_[i].second);
-  inputs[size_t(x_)] = batch.x;
-  inputs[size_t(y_)] = batch.y;
+  inputs[size_t(x_)] = inParts(batch.x);
+  inputs[size_t(y_)] = inParts(batch.y);
   if (key_ >= 0)
     inputs[size_t(key_)] = keyArray(key);
   return inputs;
@@ -130,7 +153,7 @@ std::vector<Array> TrainStep::takeInputs(const Batch &batch, RandomKey key) {
 
 Status TrainStep::prefetch(Batch &batch) {
   for (auto [name, array] : {std::pair("batch.x", &batch.x), std::pair("batch.y", &batch.y)}) {
-    StatusOr<Array> sent = program_->prefetch("train_step", name, *array);
+    StatusOr<Array> sent = program_->prefetch("train_step", name, inParts(*array));
     if (!sent)
       return sent.status();
     *array = std::move(*sent);
@@ -164,7 +187,7 @@ StatusOr<NamedArrays> TrainStep::gradients(TrainingProgram &program, const Batch
   StatusOr<const EntryInfo *> entry = requireEntry(program, "gradients", "give its gradients");
   if (!entry)
     return entry.status();
-  ArrayMap values{{"batch.x", batch.x}, {"batch.y", batch.y}, {"key", keyArray(key)}};
+  ArrayMap values{{"batch.x", inParts(batch.x)}, {"batch.y", inParts(batch.y)}, {"key", keyArray(key)}};
   for (const auto &[name, array] : parameters())
     values["params." + name] = array;
   StatusOr<std::vector<Array>> inputs = bindInputs(**entry, values);

@@ -30,6 +30,8 @@ public:
 
   int64_t batchSize() const { return batchSize_; }
   int64_t contextLength() const { return context_; }
+  /// Into how many parts the step takes its batch, one after the other.
+  int64_t microBatches() const { return microBatches_; }
 
   /// State from the entry `init`.
   Status initialize(RandomKey key);
@@ -53,7 +55,9 @@ public:
 
 private:
   explicit TrainStep(TrainingProgram &program) : program_(&program) {}
+  Status bindBatch();
   Status bindOutputs();
+  Array inParts(const Array &tokens) const;
   std::vector<Array> takeInputs(const Batch &batch, RandomKey key);
 
   TrainingProgram *program_;
@@ -62,7 +66,7 @@ private:
   std::vector<int> stateInput_, stateOutput_;
   int x_ = -1, y_ = -1, key_ = -1; ///< inputs; key -1: the step draws no numbers
   int loss_ = -1, gradNorm_ = -1, learningRate_ = -1, finite_ = -1; ///< outputs
-  int64_t batchSize_ = 0, context_ = 0;
+  int64_t batchSize_ = 0, context_ = 0, microBatches_ = 1;
 };
 
 /// A key as the entries take it: ui32[2].
