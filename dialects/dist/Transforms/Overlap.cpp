@@ -37,6 +37,8 @@ struct Node {
   bool isCollective = false, gathers = false, scatters = false;
   SmallVector<unsigned> dependents; ///< each once
   unsigned missing = 0;             ///< ops before it that are not placed yet
+  unsigned last = 0;                ///< the last op before it, in the old order
+  unsigned urgency = ~0u;           ///< `last` of the first collective that needs it
   bool isPlaced = false;            ///< a collective: it is started
   bool flies = false;               ///< started, and not waited for
   unsigned start = 0;               ///< of a collective: its number among those
@@ -50,6 +52,11 @@ public:
       addNode(&op);
     for (Operation &op : block.without_terminator())
       addEdges(numbers[&op]);
+    for (Node &node : llvm::reverse(nodes))
+      for (unsigned dependent : node.dependents)
+        node.urgency = std::min(node.urgency, nodes[dependent].isCollective
+                                                  ? nodes[dependent].last
+                                                  : nodes[dependent].urgency);
     for (Value value : terminator->getOperands())
       if (auto found = bufferOf.find(value); found != bufferOf.end())
         buffers[found->second].bytes = 0; // It is the caller's, and stays.
@@ -101,6 +108,8 @@ private:
     for (unsigned producer : before)
       nodes[producer].dependents.push_back(number);
     nodes[number].missing = before.size();
+    if (!before.empty())
+      nodes[number].last = *llvm::max_element(before);
     makes.emplace_back();
     reads.emplace_back();
     if (isView(op) && !read.empty()) {
@@ -171,8 +180,10 @@ private:
   void makeReady(unsigned number) {
     if (nodes[number].isCollective)
       starts.insert(number);
+    else if (blockerOf(number))
+      blocked.insert(number);
     else
-      (blockerOf(number) ? blocked : ready).insert(number);
+      ready.insert({nodes[number].urgency, number});
   }
 
   /// The collective on its way that an op waits for and that was started last, or none.
@@ -207,13 +218,13 @@ private:
         land(number);
   }
 
-  /// Places the first op that waits for nothing and, out of its turn, needs no more memory than
-  /// there was before.
+  /// Places an op that waits for nothing: first those that the next collective needs, so that the
+  /// others go beside it. Out of its turn it needs no more memory than there was before.
   bool placeOne() {
     while (turn < nodes.size() && nodes[turn].isPlaced)
       ++turn;
     size_t seen = 0;
-    for (unsigned number : ready) {
+    for (auto [urgency, number] : ready) {
       if (++seen > kCandidates)
         break;
       if (number != turn && live + allocated(number) > limit)
@@ -221,7 +232,10 @@ private:
       place(number);
       return true;
     }
-    return false;
+    if (turn == nodes.size() || !ready.contains({nodes[turn].urgency, turn}))
+      return false;
+    place(turn);
+    return true;
   }
 
   /// Waits for what the first op needs, as collectives were started: the first comes first.
@@ -253,7 +267,10 @@ private:
     Node &node = nodes[number];
     node.isPlaced = true;
     ++numPlaced;
-    (node.isCollective ? starts : ready).erase(number);
+    if (node.isCollective)
+      starts.erase(number);
+    else
+      ready.erase({node.urgency, number});
     node.op->moveBefore(terminator);
     if (node.isCollective) {
       node.op->setAttr(attr::kStarted, UnitAttr::get(node.op->getContext()));
@@ -314,7 +331,8 @@ private:
 
   /// What comes after nothing that is not placed: ops, ops that need what is on its way, and
   /// collectives.
-  std::set<unsigned> ready, blocked, starts;
+  std::set<std::pair<unsigned, unsigned>> ready; ///< by urgency
+  std::set<unsigned> blocked, starts;
   SmallVector<unsigned> flying;            ///< in the order of their starts
   DenseMap<Operation *, unsigned> landing; ///< those, by op
   std::vector<unsigned> remaining;         ///< readers, per buffer

@@ -292,8 +292,9 @@ def DistOverlap : Pass<"dist-overlap", "::mlir::func::FuncOp"> {
   let description = [{
     Done where it stands, a collective keeps a device from computing. Here it starts
     (`dist.started`) as soon as its operands are there, and a `dist.wait` stands before the first
-    op that reads its results; ops that do not need it go in between, in their old order, as far as
-    the bytes alive stay within the peak of the order before. What is on its way comes on top:
+    op that reads its results; ops that do not need it go in between, those first that the next
+    collective needs, as far as the bytes alive stay within the peak of the order before. What is on
+    its way comes on top:
 
     - of gathers, one at a time is ahead: it starts when the one before is waited for, so that two
       layers' weights are whole;

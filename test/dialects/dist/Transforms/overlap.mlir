@@ -113,6 +113,20 @@ module attributes {dist.overlap} {
   func.func private @wide(%x: tensor<8xf32>) -> tensor<1024xf32>
   func.func private @narrow(%x: tensor<1024xf32>) -> tensor<8xf32>
 
+  // What the collective does not need goes beside it, as the product of a weight's gradient.
+  // CHECK-LABEL: func.func @others_beside
+  // CHECK: %[[X:.*]] = graph.negate %arg0
+  // CHECK-NEXT: %[[R:.*]] = dist.all_reduce %[[X]] {{.*}}dist.started
+  // CHECK-NEXT: graph.exponential %arg0
+  // CHECK-NEXT: dist.wait %[[R]]
+  func.func @others_beside(%x: tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>) {
+    %0 = graph.exponential %x : tensor<8xf32>
+    %1 = graph.negate %x : tensor<8xf32>
+    %2 = dist.all_reduce %1 over @mesh ["data"] combine = sum : (tensor<8xf32>) -> tensor<8xf32>
+    %3 = graph.negate %2 : tensor<8xf32>
+    return %0, %3 : tensor<8xf32>, tensor<8xf32>
+  }
+
   // Where nothing can go on beside it, a collective is done at once.
   // CHECK-LABEL: func.func @chain
   // CHECK: dist.all_reduce %arg0 over @mesh ["data"] combine = sum :
