@@ -36,8 +36,8 @@ constexpr Entry kTargets[] = {
     {"cpu", makeCpu}, {"cuda", makeCuda<false>}, {"cuda:test", makeCuda<true>}};
 } // namespace
 
-/// A chunk of a head adds to the weight's gradient, which a GPU reads and writes for it: eight bytes
-/// for every 2 · rows FLOPs. With so many rows the product takes longer than that.
+/// A chunk of a head adds to the weight's gradient, which a GPU reads and writes for it: eight
+/// bytes for every 2 · rows FLOPs. With so many rows the product takes longer than that.
 static constexpr int64_t kGpuLossRows = 1024;
 
 void minigptc::tune(mlir::ModuleOp module, const CompileOptions &options) {
@@ -46,7 +46,8 @@ void minigptc::tune(mlir::ModuleOp module, const CompileOptions &options) {
                     mlir::Builder(module.getContext()).getI64IntegerAttr(kGpuLossRows));
 }
 
-void minigptc::chooseOverlap(mlir::ModuleOp module, const CompileOptions &options, const target::Target &target) {
+void minigptc::chooseOverlap(mlir::ModuleOp module, const CompileOptions &options,
+                             const target::Target &target) {
   if (options.overlap != "auto" && options.overlap != "on" && options.overlap != "off")
     throw CompileError("collectives are put beside compute by 'on', 'off' or 'auto', not '" +
                        options.overlap + "'");

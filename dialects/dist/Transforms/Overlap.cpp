@@ -54,9 +54,9 @@ public:
       addEdges(numbers[&op]);
     for (Node &node : llvm::reverse(nodes))
       for (unsigned dependent : node.dependents)
-        node.urgency = std::min(node.urgency, nodes[dependent].isCollective
-                                                  ? nodes[dependent].last
-                                                  : nodes[dependent].urgency);
+        node.urgency =
+            std::min(node.urgency, nodes[dependent].isCollective ? nodes[dependent].last
+                                                                 : nodes[dependent].urgency);
     for (Value value : terminator->getOperands())
       if (auto found = bufferOf.find(value); found != bufferOf.end())
         buffers[found->second].bytes = 0; // It is the caller's, and stays.

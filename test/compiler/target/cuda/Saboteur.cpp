@@ -169,8 +169,7 @@ struct Hooks {
   }
   static Result launchKernel(Function function, unsigned gridX, unsigned gridY, unsigned gridZ,
                              unsigned blockX, unsigned blockY, unsigned blockZ,
-                             unsigned sharedBytes, Stream stream, void **parameters,
-                             void **extra) {
+                             unsigned sharedBytes, Stream stream, void **parameters, void **extra) {
     return then(s.real.driver.launchKernel(function, gridX, gridY, gridZ, blockX, blockY, blockZ,
                                            sharedBytes, stream, parameters, extra));
   }

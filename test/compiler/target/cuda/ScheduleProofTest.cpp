@@ -9,7 +9,6 @@
 //   schedule_proof_test --devices 2 --mode fsdp  # on several devices
 //   schedule_proof_test --devices 2 --mode fsdp --collectives  # events of their queues only
 #define CATCH_CONFIG_RUNNER
-#include "test/compiler/target/cuda/Saboteur.h"
 #include "minigptc/compiler/Compile.h"
 #include "minigptc/runtime/Session.h"
 #include "models/Registry.h"
@@ -17,6 +16,7 @@
 #include "runtime/drivers/cuda/CudaDriver.h"
 #include "runtime/drivers/cuda/test/TestDevice.h"
 #include "runtime/hal/Driver.h"
+#include "test/compiler/target/cuda/Saboteur.h"
 
 #include <catch2/catch.hpp>
 #include <iostream>
@@ -72,8 +72,9 @@ std::vector<Array> stepInputs(const EntryInfo &entry, const EntryInfo &from,
                               const std::vector<Array> &outputs, int step) {
   std::vector<Array> inputs;
   for (const ParameterInfo &input : entry.inputs) {
-    auto found = std::find_if(from.outputs.begin(), from.outputs.end(),
-                              [&](const ParameterInfo &output) { return output.name == input.name; });
+    auto found =
+        std::find_if(from.outputs.begin(), from.outputs.end(),
+                     [&](const ParameterInfo &output) { return output.name == input.name; });
     if (found != from.outputs.end()) {
       inputs.push_back(outputs[size_t(found - from.outputs.begin())]);
       continue;
@@ -109,8 +110,8 @@ Status train(Session &session, std::vector<std::byte> &results) {
 }
 
 Outcome runOnce(const std::vector<std::byte> &artifact, uint64_t seed) {
-  auto devices = TestDevices::create({.devices = int(options.devices), .seed = seed,
-                                      .patienceMilliseconds = 2000, .threads = 1});
+  auto devices = TestDevices::create(
+      {.devices = int(options.devices), .seed = seed, .patienceMilliseconds = 2000, .threads = 1});
   REQUIRE(devices.ok());
   registerDriver(createCudaDriver(Saboteur::get().wrap(*(*devices)->api()), "cuda:test"));
   Outcome outcome;
@@ -177,7 +178,7 @@ TEST_CASE("the schedule of a training step made wrong") {
     ++counts[site.edit].all;
     std::string outcome = judge(artifact, site, expected.results, counts[site.edit]);
     if (options.list)
-      std::cout << site.toString() << ": " << outcome << "\n";
+      std::cout << site.toString() << ": " << outcome << std::endl;
   }
   std::cout << "edit | all | reported | other results | nothing changes\n";
   for (const auto &[edit, count] : counts) {
