@@ -68,7 +68,10 @@ public:
     SpecTree state{{"params", params}, {"optimizer", optimizer.stateTypes(params)}};
     std::vector<Entry> result;
     if (options.training) {
-      result.push_back(Entry("init", [this](Key key) { return Tree{{"state", init(key)}}; },
+      result.push_back(Entry("init",
+                             [this](Key key) {
+                               return Tree{{"state", init(key)}};
+                             },
                              {{"key", keySpec()}}));
       result.push_back(withBatch("train_step", {"state", state}, &Builder::trainStep, {"state"}));
     }
@@ -272,6 +275,8 @@ Program minigptc::buildProgram(const RunConfig &config, const ProgramOptions &op
   Program program = trace(builder.entries(options));
   if (config.training.memoryBudget)
     program.setMemoryBudget(*config.training.memoryBudget);
+  if (config.training.matmulPrecision == "tf32")
+    program.allowTf32();
   if (config.sharding.bucketBytes)
     program.setBucketBytes(*config.sharding.bucketBytes);
   program.setMetadata(metadataOf(config, *model, program, options).toJson());

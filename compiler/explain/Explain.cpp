@@ -7,7 +7,6 @@
 #include "compiler/pipelines/Diagnostics.h"
 #include "compiler/pipelines/Pipelines.h"
 #include "compiler/pipelines/Targets.h"
-#include "compiler/target/cpu/QueueMemory.h"
 #include "compiler/trace/ProgramImpl.h"
 #include "compiler/trace/TraceContext.h"
 #include "dialects/dist/IR/Dist.h"
@@ -89,9 +88,9 @@ int64_t bytesOf(Type type) {
 }
 
 /// From a module at stage `exec`: as the summary of a run.
-ExplainedMemory collectMemory(ModuleOp module, StringRef entry, int threads) {
+ExplainedMemory collectMemory(ModuleOp module, StringRef entry, uint64_t beside) {
   ExplainedMemory memory;
-  memory.workspace = int64_t(cpu::queueMemory(module, entry, threads));
+  memory.workspace = int64_t(beside);
   auto block = module.lookupSymbol<exec::BlockOp>(entry);
   int64_t frame = int64_t(block.getFrameSize());
   ArrayRef<Type> types = block.getFunctionType().getInputs();
@@ -124,7 +123,8 @@ Explanation minigptc::explain(const Program &program, const ExplainOptions &opti
   if (!module->lookupSymbol<func::FuncOp>(options.entry))
     throw CompileError("the program has no function '" + options.entry + "' to explain");
   CompileOptions compileOptions{.target = options.target, .overlap = options.overlap};
-  chooseOverlap(*module, compileOptions, *makeTarget(compileOptions));
+  std::unique_ptr<target::Target> target = makeTarget(compileOptions);
+  chooseOverlap(*module, compileOptions, *target);
   Explanation plan;
   plan.mesh = meshOf(*module);
   bringTo(*module, Stage::step, compileOptions);
@@ -142,6 +142,7 @@ Explanation minigptc::explain(const Program &program, const ExplainOptions &opti
   int threads = options.threads;
   if (threads == 0) // As a session does.
     threads = int(std::max<int64_t>(runtime::availableCores() / plan.mesh.numDevices(), 1));
-  plan.memory = collectMemory(*module, options.entry, threads);
+  plan.memory =
+      collectMemory(*module, options.entry, target->memoryBeside(*module, options.entry, threads));
   return plan;
 }

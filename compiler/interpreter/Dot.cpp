@@ -48,7 +48,8 @@ static void multiplyRow(const A *lhs, const A *rhs, MutableArrayRef<A> sums, int
   }
 }
 
-/// The product, added to `accumulator` if there is one before it is rounded.
+/// The product, added to `accumulator` if there is one before it is rounded: to its elements
+/// again and again, if it has fewer.
 template <typename Product>
 static Tensor multiply(Product op, const Tensor &lhs, const Tensor &rhs,
                        const Tensor *accumulator) {
@@ -74,9 +75,9 @@ static Tensor multiply(Product op, const Tensor &lhs, const Tensor &rhs,
     MutableArrayRef<T> out = mutableElements<T>(result);
     for (int64_t row = 0; row < batches * rows; ++row) {
       std::fill(sums.begin(), sums.end(), A(0));
-      if (accumulator)
-        llvm::transform(elements<T>(*accumulator).slice(row * columns, columns), sums.begin(),
-                        [](T x) { return A(widen(x)); });
+      for (int64_t column = 0; accumulator && column < columns; ++column)
+        sums[column] = A(widen(
+            elements<T>(*accumulator)[(row * columns + column) % accumulator->getNumElements()]));
       multiplyRow<A>(left.data() + row * depth, right.data() + row / rows * depth * columns, sums,
                      depth);
       llvm::transform(sums, out.begin() + row * columns, [](A x) { return narrow<T>(x); });
@@ -97,7 +98,33 @@ static LogicalResult evaluateDotAccumulate(DotAccumulateOp op, ArrayRef<Tensor> 
   return success();
 }
 
+static LogicalResult evaluateDotBias(DotBiasOp op, ArrayRef<Tensor> operands,
+                                     SmallVectorImpl<Tensor> &results) {
+  results.push_back(multiply(op, operands[0], operands[1], &operands[2]));
+  return success();
+}
+
+static LogicalResult evaluateDotSums(DotSumsOp op, ArrayRef<Tensor> operands,
+                                     SmallVectorImpl<Tensor> &results) {
+  results.push_back(multiply(op, operands[0], operands[1], nullptr));
+  Tensor sums(resultType(op, 1));
+  ArrayRef<int64_t> contract = op.getRhsContract();
+  std::vector<double> rows = pack<double>(operands[1], op.getRhsBatch(), contract,
+                                          otherDims(operands[1].getType().getRank(), contract));
+  dispatch(sums.getType().getElementType(), [&]<typename T>() {
+    std::vector<double> columns(sums.getNumElements());
+    for (size_t i = 0; i < rows.size(); ++i)
+      columns[i % columns.size()] += rows[i];
+    llvm::transform(columns, mutableElements<T>(sums).begin(),
+                    [](double sum) { return narrow<T>(sum); });
+  });
+  results.push_back(std::move(sums));
+  return success();
+}
+
 void interpreter::attachDotModels(MLIRContext *context) {
+  attachModel<DotBiasOp, evaluateDotBias>(context);
+  attachModel<DotSumsOp, evaluateDotSums>(context);
   attachModel<DotGeneralOp, evaluateDot>(context);
   attachModel<DotAccumulateOp, evaluateDotAccumulate>(context);
 }

@@ -37,11 +37,12 @@ constexpr StageInfo kStages[] = {
     {Stage::fuse, "fuse",
      "dist-strip,graph-chunk-losses,graph-sink-converts,func.func(lower-all-slices,"
      "graph-decompose{keep-whole-kernels=true},canonicalize,cse,"
-     "graph-accumulate-scatters,graph-canonicalize-dots,graph-split-reductions,graph-stack-sums,cse,"
+     "graph-accumulate-scatters,graph-canonicalize-dots,graph-split-reductions,graph-stack-sums,"
+     "cse,"
      "graph-accumulate-dots,graph-fuse)"},
     {Stage::schedule, "schedule",
-     "graph-outline-kernels,func.func(graph-schedule),dist-peel-collectives,"
-     "func.func(dist-overlap)"},
+     "func.func(graph-fuse-epilogues),graph-outline-kernels,func.func(graph-schedule),"
+     "dist-peel-collectives,func.func(dist-overlap)"},
     {Stage::exec, "exec", "convert-graph-to-exec,exec-inline-blocks,exec-group-launches"},
 };
 
@@ -68,8 +69,8 @@ struct ToStage : PassWrapper<ToStage, OperationPass<ModuleOp>> {
     return "all passes from a module's stage to this one";
   }
   void getDependentDialects(DialectRegistry &registry) const override {
-    registry
-        .insert<graph::GraphDialect, dist::DistDialect, exec::ExecDialect, memref::MemRefDialect, func::FuncDialect>();
+    registry.insert<graph::GraphDialect, dist::DistDialect, exec::ExecDialect,
+                    memref::MemRefDialect, func::FuncDialect>();
   }
   void runOnOperation() override {
     FailureOr<Stage> from = getStage(getOperation(), stage);

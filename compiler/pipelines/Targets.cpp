@@ -3,8 +3,6 @@
 #include "compiler/target/cpu/CpuTarget.h"
 #include "compiler/target/cuda/CudaTarget.h"
 #include "dialects/dist/IR/Dist.h"
-#include "dialects/graph/Transforms/Passes.h"
-#include "mlir/IR/Builders.h"
 
 using namespace minigptc;
 
@@ -36,14 +34,8 @@ constexpr Entry kTargets[] = {
     {"cpu", makeCpu}, {"cuda", makeCuda<false>}, {"cuda:test", makeCuda<true>}};
 } // namespace
 
-/// A chunk of a head adds to the weight's gradient, which a GPU reads and writes for it: eight
-/// bytes for every 2 · rows FLOPs. With so many rows the product takes longer than that.
-static constexpr int64_t kGpuLossRows = 1024;
-
 void minigptc::tune(mlir::ModuleOp module, const CompileOptions &options) {
-  if (llvm::StringRef(options.target).starts_with("cuda"))
-    module->setAttr(graph::kFewestLossRows,
-                    mlir::Builder(module.getContext()).getI64IntegerAttr(kGpuLossRows));
+  makeTarget(options)->tune(module);
 }
 
 void minigptc::chooseOverlap(mlir::ModuleOp module, const CompileOptions &options,

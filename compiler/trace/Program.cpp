@@ -320,6 +320,11 @@ void Program::setMemoryBudget(int64_t bytes) {
                   mlir::Builder(&impl_->context).getI64IntegerAttr(bytes));
 }
 
+void Program::allowTf32() {
+  if (impl_)
+    (*impl_->module)->setAttr(graph::attr::kTf32, mlir::UnitAttr::get(&impl_->context));
+}
+
 void Program::setBucketBytes(int64_t bytes) {
   if (impl_)
     (*impl_->module)

@@ -21,6 +21,7 @@ void addMemoryChecks(std::vector<Check> &checks);
 void addLaunchChecks(std::vector<Check> &checks);
 void addQueueChecks(std::vector<Check> &checks);
 void addProductChecks(std::vector<Check> &checks);
+void addEpilogueChecks(std::vector<Check> &checks);
 
 } // namespace minigptc::runtime
 

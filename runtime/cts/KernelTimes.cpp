@@ -119,12 +119,13 @@ StatusOr<double> timeProduct(CheckBench &bench, const GemmProblem &problem, uint
     MINIGPTC_CTS_LET(buffer, bench.put(values));
     buffers.push_back(std::move(buffer));
   }
+  MINIGPTC_CTS_LET(vector, bench.put(std::vector<float>(size_t(problem.n))));
   return secondsEach(
       bench,
       [&](int64_t i) {
         return bench.queue().gemm(problem, buffers[size_t(3 * i)]->data(),
                                   buffers[size_t(3 * i + 1)]->data(),
-                                  buffers[size_t(3 * i + 2)]->data());
+                                  buffers[size_t(3 * i + 2)]->data(), vector->data());
       },
       count);
 }

@@ -121,6 +121,7 @@ std::vector<Check> conformanceChecks() {
   addMemoryChecks(checks);
   addQueueChecks(checks);
   addProductChecks(checks);
+  addEpilogueChecks(checks);
   addLaunchChecks(checks);
   return checks;
 }

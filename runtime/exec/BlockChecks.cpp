@@ -209,12 +209,19 @@ private:
   Status checkGemm(const Instruction &instruction) const {
     if (instruction.target >= program_.gemms.size())
       return fail("a matrix product that is not there");
-    if (instruction.numInputs != 2 || instruction.numOutputs != 1)
-      return fail("a matrix product has two inputs and one output");
     const GemmInfo &gemm = program_.gemms[instruction.target];
-    MINIGPTC_RETURN_IF_ERROR(need(input(instruction, 0), gemm.lhsBytes));
-    MINIGPTC_RETURN_IF_ERROR(need(input(instruction, 1), gemm.rhsBytes));
-    return need(output(instruction, 0), gemm.outBytes);
+    std::vector<uint64_t> ins = {gemm.lhsBytes, gemm.rhsBytes}, outs = {gemm.outBytes};
+    if (gemm.problem.epilogue == GemmEpilogue::bias)
+      ins.push_back(gemm.vectorBytes);
+    if (gemm.problem.epilogue == GemmEpilogue::sums)
+      outs.push_back(gemm.vectorBytes);
+    if (instruction.numInputs != ins.size() || instruction.numOutputs != outs.size())
+      return fail("a matrix product has two inputs and one output, besides those of its epilogue");
+    for (uint32_t i = 0; i < ins.size(); ++i)
+      MINIGPTC_RETURN_IF_ERROR(need(input(instruction, i), ins[i]));
+    for (uint32_t i = 0; i < outs.size(); ++i)
+      MINIGPTC_RETURN_IF_ERROR(need(output(instruction, i), outs[i]));
+    return {};
   }
 
   Status checkCall(const Instruction &instruction) const {

@@ -85,6 +85,15 @@ Status readSizes(const fb::Gemm &gemm, GemmProblem &problem) {
     return invalidArtifact("a product of bf16 matrices that is not computed in f32");
   if (problem.out.bf16 && gemm.beta() != 0)
     return invalidArtifact("a product that is added to a bf16 matrix");
+  problem.tf32 = gemm.tf32();
+  if (problem.tf32 && (problem.dtype != DType::f32 || problem.lhs.bf16 || problem.rhs.bf16))
+    return invalidArtifact("a product in TF32 of what is not f32");
+  if (gemm.epilogue() > fb::Epilogue::MAX)
+    return invalidArtifact("an unknown epilogue of a product");
+  problem.epilogue = GemmEpilogue(gemm.epilogue());
+  if (problem.epilogue != GemmEpilogue::none &&
+      (gemm.beta() != 0 || (gemm.batch() && gemm.batch()->size() > 0)))
+    return invalidArtifact("an epilogue of a batch, or of a product that is added to a matrix");
   problem.m = gemm.m();
   problem.n = gemm.n();
   problem.k = gemm.k();
@@ -127,6 +136,11 @@ StatusOr<GemmInfo> readGemm(const fb::Gemm &gemm) {
     if (!bytes)
       return bytes.status();
     operand.bytes = *bytes;
+  }
+  if (p.epilogue != GemmEpilogue::none) {
+    if (p.out.columnStride != 1 || (p.m > 1 && p.out.rowStride != p.n))
+      return invalidArtifact("an epilogue of a result that does not lie row by row");
+    info.vectorBytes = uint64_t(p.n) * uint64_t(sizeOf(p.typeOf(p.out)));
   }
   return info;
 }

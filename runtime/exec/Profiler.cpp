@@ -23,7 +23,8 @@ std::string shapesOf(const GemmProblem &p, int64_t members) {
   for (auto [layout, name] : {std::pair(&p.lhs, "lhs"), std::pair(&p.rhs, "rhs")})
     if (layout->columnStride > layout->rowStride)
       text += std::string(", ") + name + " transposed";
-  return text + (p.beta != 0 ? ", added" : "");
+  constexpr const char *kEpilogues[] = {"", ", with a bias", ", with sums"};
+  return text + (p.beta != 0 ? ", added" : kEpilogues[size_t(p.epilogue)]);
 }
 
 void describeGemm(const GemmInfo &gemm, InstructionInfo &info) {
@@ -36,7 +37,7 @@ void describeGemm(const GemmInfo &gemm, InstructionInfo &info) {
     info.name = std::to_string(members) + " of " + info.name;
   info.shapes = shapesOf(p, members);
   info.flops = 2.0 * double(p.m) * double(p.n) * double(p.k) * double(members);
-  info.bytes = double(gemm.lhsBytes + gemm.rhsBytes + gemm.outBytes);
+  info.bytes = double(gemm.lhsBytes + gemm.rhsBytes + gemm.outBytes + gemm.vectorBytes);
 }
 
 } // namespace

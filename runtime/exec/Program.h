@@ -71,7 +71,7 @@ struct KernelInfo {
 /// A product and the bytes that each of its operands must have.
 struct GemmInfo {
   GemmProblem problem;
-  uint64_t lhsBytes = 0, rhsBytes = 0, outBytes = 0;
+  uint64_t lhsBytes = 0, rhsBytes = 0, outBytes = 0, vectorBytes = 0;
 };
 
 struct BufferRef {

@@ -350,6 +350,20 @@ static uint64_t queueMemory(const Program &program, uint32_t block, const Device
   return device.queueMemory(products, scratch);
 }
 
+/// Of the queues in which collectives run, one of those that are started; each takes what the
+/// program's largest one needs.
+static uint64_t collectiveMemory(const Program &program, const Device &device) {
+  std::vector<CollectiveProblem> direct, started;
+  for (const Block &block : program.blocks)
+    for (const Instruction &instruction : block.instructions)
+      if (instruction.opcode == fb::Opcode::collective)
+        direct.push_back(program.collectives[instruction.target]);
+      else if (instruction.opcode == fb::Opcode::start)
+        started.push_back(program.collectives[instruction.target]);
+  uint64_t queues = (device.collectiveMemory(direct) > 0) + (device.collectiveMemory(started) > 0);
+  return queues * device.collectiveMemory(program.collectives);
+}
+
 StatusOr<Session> Session::load(std::span<const std::byte> artifact,
                                 const SessionOptions &options) {
   registerBuiltinDrivers();
@@ -366,11 +380,12 @@ StatusOr<Session> Session::load(std::span<const std::byte> artifact,
     return driver.status();
   impl->driver = std::move(*driver);
   MINIGPTC_RETURN_IF_ERROR(impl->openDevices(options));
+  uint64_t collectiveBytes = collectiveMemory(impl->program, *impl->devices.front().device);
   for (const Entry &entry : impl->program.entries)
     impl->entries.push_back({std::string(entry.name), describe(entry.inputs),
                              describe(entry.outputs), impl->program.blocks[entry.block].frameSize,
                              queueMemory(impl->program, entry.block, *impl->devices.front().device),
-                             describePeak(impl->program, entry.name)});
+                             describePeak(impl->program, entry.name), collectiveBytes});
   return Session(std::move(impl));
 }
 

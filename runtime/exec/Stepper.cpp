@@ -382,6 +382,15 @@ std::span<void *const> Stepper::tablesOf(const BoundInstruction &bound, const Ke
   return std::span(tables_).first(bound.operands.size());
 }
 
+Status Stepper::multiply(const BoundInstruction &bound) {
+  const GemmProblem &problem = program_->gemms[bound.instruction.target].problem;
+  std::span<void *const> in = bound.inputs(), out = bound.outputs();
+  void *vector = problem.epilogue == GemmEpilogue::bias   ? in[2]
+                 : problem.epilogue == GemmEpilogue::sums ? out[1]
+                                                          : nullptr;
+  return queue_->gemm(problem, in[0], in[1], out[0], vector);
+}
+
 Status Stepper::runInstruction(const BoundInstruction &bound) {
   const Instruction &instruction = bound.instruction;
   bool isOfHost =
@@ -396,9 +405,7 @@ Status Stepper::runInstruction(const BoundInstruction &bound) {
     return queue_->launch(
         *code_, {instruction.target, tablesOf(bound, kernel), kernel.groupsOf(instruction)});
   }
-  case fb::Opcode::gemm:
-    return queue_->gemm(program_->gemms[instruction.target].problem, bound.operands[0],
-                        bound.operands[1], bound.operands[2]);
+  case fb::Opcode::gemm: return multiply(bound);
   case fb::Opcode::copy:
     return queue_->copy(bound.operands[1], bound.operands[0],
                         bound.block.operands[instruction.firstOperand].size);

@@ -121,6 +121,7 @@ private:
   /// To be called before an instruction writes.
   Status prepareToWrite(const BoundInstruction &bound, const StepOptions &options);
   Status runInstruction(const BoundInstruction &bound);
+  Status multiply(const BoundInstruction &bound);
   /// A launch's buffer tables: the inputs and outputs of a group beside each other.
   std::span<void *const> tablesOf(const BoundInstruction &bound, const KernelInfo &kernel);
   void bind(const Block &block, std::span<void *const> arguments, std::byte *frame,

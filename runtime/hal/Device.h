@@ -22,6 +22,7 @@
 #include "runtime/base/MemoryLimits.h"
 #include "runtime/base/ThreadPool.h"
 #include "runtime/hal/Code.h"
+#include "runtime/hal/Collective.h"
 #include "runtime/hal/Gemm.h"
 
 #include <cstddef>
@@ -80,7 +81,9 @@ class Queue {
 public:
   virtual ~Queue();
   virtual Status launch(const Executable &executable, const Launch &launch) = 0;
-  virtual Status gemm(const GemmProblem &problem, const void *lhs, const void *rhs, void *out) = 0;
+  /// `vector` is the epilogue's, if there is one.
+  virtual Status gemm(const GemmProblem &problem, const void *lhs, const void *rhs, void *out,
+                      void *vector = nullptr) = 0;
   /// Within the device; the ranges may overlap.
   virtual Status copy(void *target, const void *source, uint64_t bytes) = 0;
   /// Between the device and memory of `Device::allocateStaging`, which is read or written
@@ -145,6 +148,8 @@ public:
   /// Bytes that a queue takes for itself and keeps, once it has made these products and
   /// launched kernels with so much scratch memory for a thread.
   virtual uint64_t queueMemory(std::span<const GemmProblem> products, uint64_t scratch) const;
+  /// Bytes that it takes for each queue in which one of these collectives runs, and keeps.
+  virtual uint64_t collectiveMemory(std::span<const CollectiveProblem> collectives) const;
   /// Between host and device, done on return.
   virtual Status upload(void *target, std::span<const std::byte> source) = 0;
   virtual Status download(std::span<std::byte> target, const void *source) = 0;

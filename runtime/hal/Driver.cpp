@@ -28,6 +28,7 @@ Status Queue::useAlgorithm(const GemmProblem &, const std::string &) {
 }
 std::optional<MemoryLimits> Device::memory() const { return std::nullopt; }
 uint64_t Device::queueMemory(std::span<const GemmProblem>, uint64_t) const { return 0; }
+uint64_t Device::collectiveMemory(std::span<const CollectiveProblem>) const { return 0; }
 Communicator::~Communicator() = default;
 World::~World() = default;
 

@@ -20,6 +20,10 @@ std::string GemmProblem::identity() const {
   }
   if (beta != 0)
     text += format(" beta %.17g", beta);
+  if (tf32)
+    text += " tf32";
+  constexpr const char *kEpilogues[] = {"", " bias", " sums"};
+  text += kEpilogues[size_t(epilogue)];
   return reference ? text + " reference" : text;
 }
 

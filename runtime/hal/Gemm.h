@@ -1,7 +1,7 @@
 //===- Gemm.h - a batched matrix product ------------------------*- C++ -*-===//
 //
-// C[m, n] = A[m, k] · B[k, n] + beta · C[m, n], for each index of a batch. All strides
-// are in elements; an operand's element lies at
+// C[m, n] = A[m, k] · B[k, n] + beta · C[m, n], for each index of a batch; an epilogue has more
+// done to it on the way. All strides are in elements; an operand's element lies at
 //
 //   Σ batchIndex[d] · batchStride[d] + row · rowStride + column · columnStride
 //
@@ -26,6 +26,14 @@ struct MatrixLayout {
   bool bf16 = false;
 };
 
+/// What a product does beside, with a vector of n elements of C's type. The order is that of
+/// Artifact.fbs.
+enum class GemmEpilogue : uint8_t {
+  none,
+  bias, ///< C = A·B + vector[n]
+  sums, ///< vector[n] becomes the sum over k of each column of B
+};
+
 /// Invariants (checked where artifacts are loaded): f32 or f64; sizes and strides not
 /// negative; each operand row- or column-major-like: of its two strides, one steps over
 /// all that the other reaches; no two elements of C at one place; bf16 only with f32, and
@@ -38,6 +46,10 @@ struct GemmProblem {
   double beta = 0;
   /// By the vendor's library, as a yardstick, even where the driver has something faster.
   bool reference = false;
+  /// f32 operands may be rounded to TF32 (10 bits behind the point), where the device has that.
+  bool tf32 = false;
+  /// One that is not `none`: no batch, a beta of 0, rows of C one after the other.
+  GemmEpilogue epilogue = GemmEpilogue::none;
 
   /// The element type of an operand in memory.
   DType typeOf(const MatrixLayout &layout) const { return layout.bf16 ? DType::bf16 : dtype; }

@@ -119,7 +119,7 @@ DeviceMemory memoryOf(const EntryInfo &trainStep) {
   for (const ParameterInfo &output : trainStep.outputs)
     if (!output.name.starts_with("state."))
       memory.workspace += uint64_t(output.bytesOnDevice());
-  memory.workspace += trainStep.queueBytes;
+  memory.workspace += trainStep.queueBytes + trainStep.collectiveBytes;
   // Clipping by the global norm needs every gradient at once.
   memory.gradients = std::min(memory.parameters, trainStep.frameBytes);
   memory.activations = trainStep.frameBytes - memory.gradients;

@@ -61,8 +61,9 @@ struct TrainingConfig {
   int64_t logInterval = 10, perfWarmupSteps = 2;
   double gradientClip = 1.0; ///< 0: no clipping
   uint64_t seed = 42;
-  std::string onNonfinite = "stop"; ///< or skip
-  std::string precision = "f32";    ///< or bf16
+  std::string onNonfinite = "stop";    ///< or skip
+  std::string precision = "f32";       ///< or bf16
+  std::string matmulPrecision = "f32"; ///< or tf32, where the device has it
   int64_t microBatches = 1;
   std::string schedule = "gpipe";      ///< of pipeline stages: gpipe, 1f1b, interleaved
   std::optional<int64_t> memoryBudget; ///< bytes of a device
@@ -165,6 +166,7 @@ template <typename Config, typename Visitor> void visitConfig(Config &config, Vi
   visit("training", "gradient_clip", t.gradientClip);
   visit("training", "seed", t.seed);
   visit("training", "precision", t.precision);
+  visit("training", "matmul_precision", t.matmulPrecision);
   visit("training", "micro_batches", t.microBatches);
   visit("training", "schedule", t.schedule);
   visit("training", "on_nonfinite", t.onNonfinite);

@@ -35,9 +35,14 @@ std::string readable(double value) {
 std::vector<std::string> changedKeys(const RunConfig &before, const RunConfig &now) {
   using Json = nlohmann::json;
   Json old = Json::parse(before.toJson()).flatten(), current = Json::parse(now.toJson()).flatten();
-  static constexpr std::string_view kMatter[] = {"/model/",        "/optimizer/",
-                                                 "/lr_schedule/",  "/training/batch_size",
-                                                 "/training/seed", "/training/gradient_clip",
+  static constexpr std::string_view kMatter[] = {"/model/",
+                                                 "/optimizer/",
+                                                 "/lr_schedule/",
+                                                 "/training/batch_size",
+                                                 "/training/precision",
+                                                 "/training/matmul_precision",
+                                                 "/training/seed",
+                                                 "/training/gradient_clip",
                                                  "/data/"};
   std::vector<std::string> changed;
   for (const auto &[key, value] : current.items())

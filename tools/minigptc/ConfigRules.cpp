@@ -56,6 +56,7 @@ static std::map<std::string, ConfigRule> makeRules() {
       {"training.gradient_clip", range(0)},
       {"training.seed", range(0)},
       {"training.precision", words({"f32", "bf16"})},
+      {"training.matmul_precision", words({"f32", "tf32"})},
       {"training.micro_batches", onlyDefault("this build takes a batch whole; set it to 1")},
       {"training.schedule", onlyDefault("this build has no pipeline stages")},
       {"training.on_nonfinite", words({"stop", "skip"})},

@@ -33,14 +33,21 @@ void minigptc::emitCopyUnlessSame(OpBuilder &builder, Location loc, Value source
 
 namespace {
 LogicalResult emitGemm(Operation *op, OpBuilder &builder, Value lhs, Value rhs, Value out,
-                       double beta) {
+                       double beta, exec::Epilogue epilogue = exec::Epilogue::none,
+                       Value vector = nullptr) {
   auto form = graph::getGemmForm(op);
   if (!form)
     return op->emitOpError("is no product that a GEMM computes; --graph-canonicalize-dots and "
                            "--graph-fuse come before");
-  exec::GemmOp::create(builder, op->getLoc(), lhs, rhs, out, form->m, form->n, form->k, form->batch,
-                       form->lhsStrides, form->rhsStrides, form->outStrides, form->lhsBatchStrides,
-                       form->rhsBatchStrides, form->outBatchStrides, llvm::APFloat(beta));
+  auto isF32 = [](Value matrix) {
+    return cast<ShapedType>(matrix.getType()).getElementType().isF32();
+  };
+  bool tf32 =
+      op->getParentOfType<ModuleOp>()->hasAttr(graph::attr::kTf32) && isF32(lhs) && isF32(rhs);
+  exec::GemmOp::create(builder, op->getLoc(), lhs, rhs, out, vector, form->m, form->n, form->k,
+                       form->batch, form->lhsStrides, form->rhsStrides, form->outStrides,
+                       form->lhsBatchStrides, form->rhsBatchStrides, form->outBatchStrides,
+                       llvm::APFloat(beta), tf32, epilogue);
   return success();
 }
 
@@ -66,6 +73,28 @@ struct AccumulateInstruction
                                 ValueRange outputs) const {
     emitCopyUnlessSame(builder, op->getLoc(), inputs[0], outputs[0]);
     return emitGemm(op, builder, inputs[1], inputs[2], outputs[0], 1);
+  }
+};
+
+struct BiasInstruction : graph::InstructionOp::ExternalModel<BiasInstruction, graph::DotBiasOp> {
+  graph::InstructionKind getInstructionKind(Operation *) const {
+    return graph::InstructionKind::compute;
+  }
+  LogicalResult emitInstruction(Operation *op, OpBuilder &builder, ValueRange inputs,
+                                ValueRange outputs) const {
+    return emitGemm(op, builder, inputs[0], inputs[1], outputs[0], 0, exec::Epilogue::bias,
+                    inputs[2]);
+  }
+};
+
+struct SumsInstruction : graph::InstructionOp::ExternalModel<SumsInstruction, graph::DotSumsOp> {
+  graph::InstructionKind getInstructionKind(Operation *) const {
+    return graph::InstructionKind::compute;
+  }
+  LogicalResult emitInstruction(Operation *op, OpBuilder &builder, ValueRange inputs,
+                                ValueRange outputs) const {
+    return emitGemm(op, builder, inputs[0], inputs[1], outputs[0], 0, exec::Epilogue::sums,
+                    outputs[1]);
   }
 };
 
@@ -96,6 +125,8 @@ void minigptc::registerInstructionModels(DialectRegistry &registry) {
   registry.addExtension(+[](MLIRContext *context, graph::GraphDialect *) {
     graph::DotGeneralOp::attachInterface<GemmInstruction>(*context);
     graph::DotAccumulateOp::attachInterface<AccumulateInstruction>(*context);
+    graph::DotBiasOp::attachInterface<BiasInstruction>(*context);
+    graph::DotSumsOp::attachInterface<SumsInstruction>(*context);
     graph::ReshapeOp::attachInterface<ViewInstruction>(*context);
     graph::HostCallOp::attachInterface<HostInstruction>(*context);
   });

@@ -113,8 +113,10 @@ LogicalResult ArtifactBuilder::visit(Operation &op, BlockTables &tables) {
         return success();
       })
       .Case([&](exec::GemmOp gemm) {
-        addInstruction(tables, op, fb::Opcode::gemm, gemmNumber(gemm),
-                       {gemm.getLhs(), gemm.getRhs()}, gemm.getOut());
+        SmallVector<Value> inputs = {gemm.getLhs(), gemm.getRhs()}, outputs = {gemm.getOut()};
+        if (Value vector = gemm.getVector())
+          (gemm.getEpilogue() == exec::Epilogue::sums ? outputs : inputs).push_back(vector);
+        addInstruction(tables, op, fb::Opcode::gemm, gemmNumber(gemm), inputs, outputs);
         return success();
       })
       .Case([&](exec::CallOp call) -> LogicalResult {
@@ -209,7 +211,7 @@ uint32_t ArtifactBuilder::gemmNumber(exec::GemmOp op) {
   gemms.push_back(fb::CreateGemm(builder, toElementType(element), op.getM(), op.getN(), op.getK(),
                                  batch, lhs, rhs, out, lhsBatch, rhsBatch, outBatch,
                                  op.getBeta().convertToDouble(), lhsType.isBF16(), rhsType.isBF16(),
-                                 outType.isBF16()));
+                                 outType.isBF16(), op.getTf32(), fb::Epilogue(op.getEpilogue())));
   return gemms.size() - 1;
 }
 

@@ -58,6 +58,13 @@ public:
   virtual ~Target() = default;
   /// Its devices move data beside what they compute: collectives are started early.
   virtual bool overlaps() const { return false; }
+  /// Tells the passes, by attributes of the module, what is best on this target, and what its
+  /// matrix products can do beside (`graph.product_epilogues`). Called before the first stage.
+  virtual void tune(mlir::ModuleOp) const {}
+  /// Bytes that one device with so many threads takes beside the plan's memory and keeps, once it
+  /// has run the entry of a module of stage `exec`.
+  virtual uint64_t memoryBeside(mlir::ModuleOp module, llvm::StringRef entry,
+                                int threads) const = 0;
   /// May begin with the kernels that anything in the module calls or launches. The module
   /// outlives the target. Diagnostics on failure.
   virtual llvm::LogicalResult start(mlir::ModuleOp module) = 0;

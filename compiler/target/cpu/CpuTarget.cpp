@@ -3,6 +3,8 @@
 #include "compiler/target/cpu/KernelPlan.h"
 #include "compiler/target/cpu/Kernels.h"
 #include "compiler/target/cpu/Linker.h"
+#include "compiler/target/cpu/QueueMemory.h"
+#include "dialects/graph/IR/Graph.h"
 
 using namespace mlir;
 using namespace minigptc;
@@ -13,6 +15,12 @@ class CpuTarget final : public target::Target {
 public:
   CpuTarget(const Isa &isa, const CompileOptions &options) : isa(isa), compiler(isa, options) {}
 
+  void tune(ModuleOp module) const override {
+    module->removeAttr(graph::attr::kProductEpilogues); // of IR that was printed for another target
+  }
+  uint64_t memoryBeside(ModuleOp module, StringRef entry, int threads) const override {
+    return queueMemory(module, entry, threads);
+  }
   LogicalResult start(ModuleOp module) override { return compiler.start(module); }
   LogicalResult verify(ModuleOp) override { return success(); }
 
@@ -25,8 +33,8 @@ public:
         fb::TargetKind::cpu, Isa::artifactTriple, isa.features, {}, {}, {}, {}, {}};
     for (func::FuncOp kernel : kernels) {
       KernelPlan plan = planKernel(kernel);
-      code.kernels.push_back({int64_t(plan.items), int64_t(plan.grain), int64_t(plan.scratch),
-                              {}, plan.kind().str()});
+      code.kernels.push_back(
+          {int64_t(plan.items), int64_t(plan.grain), int64_t(plan.scratch), {}, plan.kind().str()});
     }
     if (objects->empty())
       return code;

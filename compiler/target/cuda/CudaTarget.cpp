@@ -1,9 +1,14 @@
 //===- CudaTarget.cpp -----------------------------------------------------===//
 #include "compiler/target/cuda/CudaTarget.h"
+#include "compiler/target/artifact/ArtifactTypes.h"
+#include "compiler/target/artifact/ProductProblem.h"
+#include "compiler/target/common/EntryWalk.h"
 #include "compiler/target/common/ObjectCache.h"
 #include "compiler/target/cuda/Kernels.h"
-#include "dialects/exec/IR/Exec.h"
 #include "dialects/graph/IR/Graph.h"
+#include "dialects/graph/Transforms/Passes.h"
+#include "runtime/drivers/cuda/CudaCollective.h"
+#include "runtime/drivers/cuda/CudaGemm.h"
 #include "runtime/drivers/cuda/GemmLayout.h"
 #include "llvm/ADT/StringMap.h"
 
@@ -11,26 +16,17 @@ using namespace mlir;
 using namespace minigptc;
 using namespace minigptc::cuda;
 
-static Type elementOf(Value matrix) { return cast<ShapedType>(matrix.getType()).getElementType(); }
-
-/// The product as the driver gets it.
-static runtime::GemmProblem problemOf(exec::GemmOp op) {
-  auto layout = [](Value matrix, ArrayRef<int64_t> strides, ArrayRef<int64_t> batch) {
-    runtime::MatrixLayout result;
-    result.rowStride = strides[0], result.columnStride = strides[1];
-    result.batchStrides.assign(batch.begin(), batch.end());
-    result.bf16 = elementOf(matrix).isBF16();
-    return result;
-  };
-  runtime::GemmProblem problem;
-  Type element = graph::getAccumulatorType(elementOf(op.getOut()));
-  problem.dtype = element.isF64() ? DType::f64 : DType::f32;
-  problem.m = op.getM(), problem.n = op.getN(), problem.k = op.getK();
-  problem.batch.assign(op.getBatch().begin(), op.getBatch().end());
-  problem.lhs = layout(op.getLhs(), op.getLhsStrides(), op.getLhsBatchStrides());
-  problem.rhs = layout(op.getRhs(), op.getRhsStrides(), op.getRhsBatchStrides());
-  problem.out = layout(op.getOut(), op.getOutStrides(), op.getOutBatchStrides());
-  problem.beta = op.getBeta().convertToDouble();
+/// As far as memory depends on it.
+static runtime::CollectiveProblem problemOf(exec::CollectiveOp op) {
+  runtime::CollectiveProblem problem;
+  problem.kind = runtime::CollectiveKind(op.getKind());
+  problem.group = {op.getStrides().vec(), op.getSizes().vec()};
+  for (auto [i, input] : llvm::enumerate(op.getInputs())) {
+    Type element = cast<ShapedType>(input.getType()).getElementType();
+    problem.operands.push_back({DType(target::toElementType(element)), op.getOuter()[i],
+                                op.getInner()[i], op.getBlock()[i],
+                                op.getFromMajor() && (*op.getFromMajor())[i]});
+  }
   return problem;
 }
 
@@ -42,18 +38,45 @@ std::string describe(const KernelCode &kernel) {
          ", shared memory " + std::to_string(kernel.sharedBytes) + "\n";
 }
 
+/// A chunk of a head adds to the weight's gradient, which a GPU reads and writes for it: eight
+/// bytes for every 2 · rows FLOPs. With so many rows the product takes longer than that.
+constexpr int64_t kLossRows = 1024;
+
 class CudaTarget final : public target::Target {
 public:
   CudaTarget(std::vector<Arch> archs, bool emulate, const CompileOptions &options)
       : archs(std::move(archs)), emulate(emulate), options(options) {}
 
   bool overlaps() const override { return true; }
-
+  void tune(ModuleOp module) const override {
+    Builder builder(module.getContext());
+    module->setAttr(graph::kFewestLossRows, builder.getI64IntegerAttr(kLossRows));
+    // No ReLU: the library's loses a NaN.
+    module->setAttr(
+        graph::attr::kProductEpilogues,
+        builder.getDictionaryAttr({builder.getNamedAttr("bias", builder.getI64IntegerAttr(1)),
+                                   builder.getNamedAttr("sums", builder.getI64IntegerAttr(1))}));
+  }
+  uint64_t memoryBeside(ModuleOp module, StringRef entry, int) const override {
+    bool products = false;
+    uint64_t staging = 0;
+    bool direct = false, started = false; // Each in a queue of its own, with staging memory.
+    target::walkEntry(module, entry, [&](Operation *op) {
+      products |= isa<exec::GemmOp>(op);
+      auto collective = dyn_cast<exec::CollectiveOp>(op);
+      uint64_t bytes = collective ? runtime::cuda::stagingBytes(problemOf(collective)) : 0;
+      staging = std::max(staging, bytes);
+      if (bytes > 0)
+        (collective.getToken() ? started : direct) = true;
+    });
+    return staging * (uint64_t(direct) + started) +
+           (products ? runtime::cuda::CudaGemm::kWorkspace : 0);
+  }
   LogicalResult start(ModuleOp) override { return success(); }
 
   LogicalResult verify(ModuleOp module) override {
     WalkResult result = module.walk([](exec::GemmOp op) {
-      runtime::GemmProblem problem = problemOf(op);
+      runtime::GemmProblem problem = target::problemOf(op);
       if (runtime::cuda::isEmpty(problem))
         return WalkResult::advance();
       if (auto layout = runtime::cuda::layoutForBlas(problem); !layout) {
@@ -67,12 +90,12 @@ public:
 
   FailureOr<target::TargetCode> finish(ModuleOp module, ArrayRef<func::FuncOp> kernels,
                                        CompileStats &stats) override {
-    FailureOr<ModuleCode> made = compileKernels(
-        module, archs,
-        {.threads = options.threads,
-         .lines = false,
-         .emulate = emulate,
-         .cacheDir = target::ObjectCache::directoryOf(options)});
+    FailureOr<ModuleCode> made =
+        compileKernels(module, archs,
+                       {.threads = options.threads,
+                        .lines = false,
+                        .emulate = emulate,
+                        .cacheDir = target::ObjectCache::directoryOf(options)});
     if (failed(made))
       return failure();
     target::TargetCode code;

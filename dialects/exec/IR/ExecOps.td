@@ -101,6 +101,12 @@ def Exec_LaunchOp : Exec_Op<"launch", [AttrSizedOperandSegments, DeclareOpInterf
   let assemblyFormat = "$kernel (`groups` `=` $groups^)? `ins` `(` ($inputs^ `:` type($inputs))? `)` `outs` `(` $outputs `:` type($outputs) `)` attr-dict";
 }
 
+// The order is that of runtime/hal/Gemm.h.
+def Exec_Epilogue : I32EnumAttr<"Epilogue", "what a product does beside", [
+    I32EnumAttrCase<"none", 0>, I32EnumAttrCase<"bias", 1>, I32EnumAttrCase<"sums", 2>]> {
+  let cppNamespace = "::minigptc::exec";
+}
+
 def Exec_GemmOp : Exec_Op<"gemm"> {
   let summary = "batched C = A·B + beta·C";
   let description = [{
@@ -108,7 +114,12 @@ def Exec_GemmOp : Exec_Op<"gemm"> {
     An element of an operand is at Σ batch index · batch stride + row · strides[0]
     + column · strides[1], in elements. Operands are f32 or f64; in a
     product of f32 each may be bf16 instead: it is widened where it is read, and C is
-    rounded once, from sums in f32 (with a beta of 0).
+    rounded once, from sums in f32 (with a beta of 0). With `tf32` operands of f32 may be
+    rounded to TF32 first.
+
+    An epilogue has a vector of C's type (no batch, a beta of 0, and rows of C one after the
+    other): with `bias` C[m, n] gets A[m, k]·B[k, n] + vector[n], with `sums` vector[n] gets the sum
+    of B[k, n] over k.
 
     ```mlir
     exec.gemm %a [4, 1] [12] x %b [5, 1] [20] into %c [5, 1] [15] m = 3 n = 5 k = 4 batch = [2]
@@ -116,13 +127,16 @@ def Exec_GemmOp : Exec_Op<"gemm"> {
     ```
   }];
   let arguments = (ins AnyMemRef:$lhs, AnyMemRef:$rhs, AnyMemRef:$out,
+      Optional<AnyMemRef>:$vector,
       I64Attr:$m, I64Attr:$n, I64Attr:$k, DenseI64ArrayAttr:$batch,
       DenseI64ArrayAttr:$lhsStrides, DenseI64ArrayAttr:$rhsStrides, DenseI64ArrayAttr:$outStrides,
       DenseI64ArrayAttr:$lhsBatchStrides, DenseI64ArrayAttr:$rhsBatchStrides,
-      DenseI64ArrayAttr:$outBatchStrides, DefaultValuedAttr<F64Attr, "0.0">:$beta);
+      DenseI64ArrayAttr:$outBatchStrides, DefaultValuedAttr<F64Attr, "0.0">:$beta, UnitAttr:$tf32,
+      DefaultValuedAttr<Exec_Epilogue, "::minigptc::exec::Epilogue::none">:$epilogue);
   let assemblyFormat = [{
     $lhs $lhsStrides $lhsBatchStrides `x` $rhs $rhsStrides $rhsBatchStrides `into` $out $outStrides $outBatchStrides
-    `m` `=` $m `n` `=` $n `k` `=` $k `batch` `=` $batch (`beta` `=` $beta^)? attr-dict
+    `m` `=` $m `n` `=` $n `k` `=` $k `batch` `=` $batch (`beta` `=` $beta^)? (`tf32` $tf32^)?
+    ($epilogue^ `(` $vector `:` type($vector) `)`)? attr-dict
     `:` type($lhs) `,` type($rhs) `,` type($out)
   }];
   let hasVerifier = 1;

@@ -110,6 +110,25 @@ static LogicalResult verifyGemmOperand(GemmOp op, StringRef name, Value value, i
   return success();
 }
 
+static LogicalResult verifyEpilogue(GemmOp op, int64_t m, int64_t n) {
+  Epilogue epilogue = op.getEpilogue();
+  if (bool(op.getVector()) != (epilogue != Epilogue::none))
+    return op.emitOpError() << "has a vector, or none, with the epilogue "
+                            << stringifyEpilogue(epilogue);
+  if (epilogue == Epilogue::none)
+    return success();
+  if (!op.getBatch().empty() || !op.getBeta().isZero() || op.getOutStrides().size() != 2 ||
+      op.getOutStrides()[1] != 1 || (m != 1 && op.getOutStrides()[0] != n))
+    return op.emitOpError() << "has an epilogue, which is for one matrix, row by row, that nothing "
+                               "is added to";
+  Type element = cast<MemRefType>(op.getOut().getType()).getElementType();
+  auto type = cast<MemRefType>(op.getVector().getType());
+  if (type.getElementType() != element || type.getNumElements() != n)
+    return op.emitOpError() << "has an epilogue with " << type << " where " << n
+                            << " elements of type " << element << " are needed";
+  return verifyBufferType(op, type);
+}
+
 LogicalResult GemmOp::verify() {
   int64_t m = int64_t(getM()), n = int64_t(getN()), k = int64_t(getK());
   if (m < 0 || n < 0 || k < 0 || llvm::any_of(getBatch(), [](int64_t size) { return size < 0; }))
@@ -125,8 +144,13 @@ LogicalResult GemmOp::verify() {
   for (Value operand : {getLhs(), getRhs()})
     if (computedIn(operand) != computedIn(getOut()))
       return emitOpError() << "multiplies " << operand.getType() << " into " << getOut().getType();
+  auto elementOf = [](Value matrix) { return cast<MemRefType>(matrix.getType()).getElementType(); };
+  if (getTf32() && !(elementOf(getLhs()).isF32() && elementOf(getRhs()).isF32()))
+    return emitOpError() << "rounds to TF32 what is not f32";
   if (cast<MemRefType>(getOut().getType()).getElementType().isBF16() && !getBeta().isZero())
     return emitOpError() << "adds to a bf16 matrix, whose sums would be rounded twice";
+  if (failed(verifyEpilogue(*this, m, n)))
+    return failure();
   if (failed(
           verifyGemmOperand(*this, "lhs", getLhs(), m, k, getLhsStrides(), getLhsBatchStrides())) ||
       failed(

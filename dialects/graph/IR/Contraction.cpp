@@ -117,8 +117,52 @@ LogicalResult DotAccumulateOp::inferReturnTypes(MLIRContext *, std::optional<Loc
   return success();
 }
 
+LogicalResult DotBiasOp::inferReturnTypes(MLIRContext *, std::optional<Location> location,
+                                          Adaptor adaptor, SmallVectorImpl<Type> &inferred) {
+  auto type = inferProduct(OpChecker(location, getOperationName()), adaptor);
+  if (succeeded(type))
+    inferred.push_back(*type);
+  return type;
+}
+
+LogicalResult DotSumsOp::inferReturnTypes(MLIRContext *, std::optional<Location> location,
+                                          Adaptor adaptor, SmallVectorImpl<Type> &inferred) {
+  auto type = inferProduct(OpChecker(location, getOperationName()), adaptor);
+  if (failed(type))
+    return failure();
+  SmallVector<int64_t> columns;
+  appendOthers(columns, tensorType(adaptor.getRhs()),
+               concat(adaptor.getRhsBatch(), adaptor.getRhsContract()));
+  inferred.append({*type, type->clone(columns)});
+  return success();
+}
+
+bool DotBiasOp::isCompatibleReturnTypes(TypeRange inferred, TypeRange types) {
+  return detail::areSameOrWider(inferred, types);
+}
+bool DotSumsOp::isCompatibleReturnTypes(TypeRange inferred, TypeRange types) {
+  return detail::areSameOrWider(inferred, types);
+}
+
+LogicalResult DotBiasOp::verify() {
+  RankedTensorType type = tensorType(getResult()), bias = tensorType(getBias());
+  bool isShort = bias.getRank() <= type.getRank();
+  if (!isShort || bias.getElementType() != type.getElementType() ||
+      bias.getShape() != type.getShape().take_back(bias.getRank()))
+    return emitOpError() << "bias " << describe(getBias()) << " must have the type of the last "
+                         << "dimensions of the result " << describe(type);
+  return success();
+}
+
+LogicalResult DotSumsOp::verify() {
+  if (tensorType(getResult()).getElementType() != tensorType(getSums()).getElementType())
+    return emitOpError() << "result " << describe(getResult()) << " and sums "
+                         << describe(getSums()) << " must have one element type";
+  return success();
+}
+
 template <typename Product> static double countFlops(Product product) {
-  double flops = 2.0 * double(product.getType().getNumElements());
+  double flops = 2.0 * double(product.getResult().getType().getNumElements());
   for (int64_t dim : product.getLhsContract())
     flops *= double(product.getLhs().getType().getDimSize(dim));
   return flops;
@@ -126,6 +170,8 @@ template <typename Product> static double countFlops(Product product) {
 
 double DotGeneralOp::getMatmulFlops() { return countFlops(*this); }
 double DotAccumulateOp::getMatmulFlops() { return countFlops(*this); }
+double DotBiasOp::getMatmulFlops() { return countFlops(*this); }
+double DotSumsOp::getMatmulFlops() { return countFlops(*this); }
 
 /// The shape of the slices that `indices` picks from `operand`: what `gather`
 /// gives and `scatter` takes as updates.

@@ -107,6 +107,11 @@ inline constexpr llvm::StringLiteral kRemat = "graph.remat";
 inline constexpr llvm::StringLiteral kShared = "graph.shared";
 /// func.func: a kernel (unit); its body is what one launch computes.
 inline constexpr llvm::StringLiteral kKernel = "exec.kernel";
+/// Module: dictionary of the epilogues that the target's matrix products have: bias, sums (of the
+/// right operand over the depth). Each says of what number the columns must be a multiple.
+inline constexpr llvm::StringLiteral kProductEpilogues = "graph.product_epilogues";
+/// Module: matrix products of f32 may be computed in TF32 (unit).
+inline constexpr llvm::StringLiteral kTf32 = "graph.tf32";
 /// Module: the program's metadata, a JSON string carried into the artifact.
 inline constexpr llvm::StringLiteral kMetadata = "minigptc.metadata";
 } // namespace attr

@@ -77,6 +77,50 @@ def Graph_DotAccumulateOp : Graph_Op<"dot_accumulate", [Pure, Graph_Sharded, Gra
   }];
 }
 
+/// A product of the stage `schedule` with an epilogue, for targets whose products have it; made by
+/// `--graph-fuse-epilogues`.
+class Graph_EpilogueOp<string mnemonic, dag extra, dag made> : Graph_Op<mnemonic, [Pure, Graph_InferWidening,
+    DeclareOpInterfaceMethods<CostOp, ["getMatmulFlops"]>]> {
+  let arguments = !con((ins Graph_FloatTensor:$lhs, Graph_FloatTensor:$rhs), extra,
+      (ins DenseI64ArrayAttr:$lhsBatch, DenseI64ArrayAttr:$rhsBatch,
+           DenseI64ArrayAttr:$lhsContract, DenseI64ArrayAttr:$rhsContract));
+  let results = !con((outs Graph_FloatTensor:$result), made);
+  let assemblyFormat = [{
+    operands `,` `batching_dims` `=` $lhsBatch `x` $rhsBatch `,`
+    `contracting_dims` `=` $lhsContract `x` $rhsContract attr-dict
+    `:` functional-type(operands, results)
+  }];
+  let hasVerifier = 1;
+}
+
+def Graph_DotBiasOp : Graph_EpilogueOp<"dot_bias", (ins Graph_FloatTensor:$bias), (outs)> {
+  let summary = "a matrix product with a bias for each column";
+  let description = [{
+    dot_general(lhs, rhs) + bias, whose shape is that of the result's last dimensions; rounded
+    once, after the sum. The op of the stage `schedule`, for targets whose products
+    have epilogues; made by `--graph-fuse-epilogues`.
+
+    ```mlir
+    %z = graph.dot_bias %x, %y, %b, batching_dims = [] x [], contracting_dims = [1] x [0]
+        : (tensor<2x3xf32>, tensor<3x5xf32>, tensor<5xf32>) -> tensor<2x5xf32>
+    ```
+  }];
+}
+
+def Graph_DotSumsOp : Graph_EpilogueOp<"dot_sums", (ins), (outs Graph_FloatTensor:$sums)> {
+  let summary = "a matrix product, and the sums of its right operand";
+  let description = [{
+    dot_general(lhs, rhs), and the sums of rhs over the contracted dimensions, rounded to the
+    result's element type: the gradients of a weight and of the bias beside it. Made by
+    `--graph-fuse-epilogues`.
+
+    ```mlir
+    %dw, %db = graph.dot_sums %x, %dy, batching_dims = [] x [], contracting_dims = [0] x [0]
+        : (tensor<64x3xf32>, tensor<64x5xf32>) -> (tensor<3x5xf32>, tensor<5xf32>)
+    ```
+  }];
+}
+
 def Graph_GatherOp : Graph_PureOp<"gather", [Graph_Sharded, Graph_Differentiable, Graph_Infer]> {
   let summary = "picks whole slices by index";
   let description = [{

@@ -1,6 +1,8 @@
 //===- GemmForm.cpp -------------------------------------------------------===//
 #include "dialects/graph/Transforms/GemmForm.h"
 
+#include "llvm/ADT/TypeSwitch.h"
+
 using namespace mlir;
 using namespace minigptc::graph;
 
@@ -103,7 +105,7 @@ int64_t sizeOf(ArrayRef<int64_t> shape, ArrayRef<int64_t> dims) {
 }
 } // namespace
 
-/// The form of a DotGeneralOp or a DotAccumulateOp, which name their dimensions alike.
+/// The form of a DotGeneralOp or an op like it, which names its dimensions alike.
 template <typename Product> static std::optional<GemmForm> computeForm(Product dot) {
   auto lhsType = cast<RankedTensorType>(dot.getLhs().getType());
   auto rhsType = cast<RankedTensorType>(dot.getRhs().getType());
@@ -127,7 +129,7 @@ template <typename Product> static std::optional<GemmForm> computeForm(Product d
 
   SmallVector<int64_t> lhsStrides = getRowMajorStrides(lhs), rhsStrides = getRowMajorStrides(rhs);
   SmallVector<int64_t> outStrides =
-      getRowMajorStrides(cast<RankedTensorType>(dot.getType()).getShape());
+      getRowMajorStrides(cast<RankedTensorType>(dot.getResult().getType()).getShape());
   for (auto [i, dims] : llvm::enumerate(llvm::zip(dot.getLhsBatch(), dot.getRhsBatch()))) {
     auto [l, r] = dims;
     if (lhs[l] != 1)
@@ -144,9 +146,7 @@ template <typename Product> static std::optional<GemmForm> computeForm(Product d
 /// largest is the call's.
 static int64_t countCalls(const GemmForm &form) {
   int64_t calls = 1, largest = 1, run = 1;
-  auto endRun = [&] {
-    calls *= run, largest = std::max(largest, run), run = 1;
-  };
+  auto endRun = [&] { calls *= run, largest = std::max(largest, run), run = 1; };
   std::optional<size_t> inner; // The dimension that the next outer one continues from.
   for (size_t d = form.batch.size(); d-- > 0;) {
     if (form.batch[d] == 1)
@@ -180,8 +180,8 @@ GemmPacking minigptc::graph::getGemmPacking(const GemmForm &form) {
 std::optional<GemmForm> minigptc::graph::getGemmForm(DotGeneralOp dot) { return computeForm(dot); }
 
 std::optional<GemmForm> minigptc::graph::getGemmForm(Operation *op) {
-  if (auto dot = dyn_cast<DotGeneralOp>(op))
-    return computeForm(dot);
-  auto accumulating = dyn_cast<DotAccumulateOp>(op);
-  return accumulating ? computeForm(accumulating) : std::nullopt;
+  return llvm::TypeSwitch<Operation *, std::optional<GemmForm>>(op)
+      .Case<DotGeneralOp, DotAccumulateOp, DotBiasOp, DotSumsOp>(
+          [](auto product) { return computeForm(product); })
+      .Default(std::nullopt);
 }

@@ -47,7 +47,7 @@ bool isGemmType(mlir::Type elementType);
 /// dimensions are not one K (see `--graph-canonicalize-dots`), or where they are empty.
 std::optional<GemmForm> getGemmForm(DotGeneralOp dot);
 
-/// The form if the op is a dot_general, or a dot_accumulate, that a GEMM computes:
+/// The form if the op is a product, with or without an epilogue, that a GEMM computes:
 /// such an op stays outside of fusions.
 std::optional<GemmForm> getGemmForm(mlir::Operation *op);
 

@@ -296,6 +296,35 @@ def GraphFuse : Pass<"graph-fuse", "::mlir::func::FuncOp"> {
                         "remark on each value that goes from one kernel to another in memory, and why">];
 }
 
+def GraphFuseEpilogues : Pass<"graph-fuse-epilogues", "::mlir::func::FuncOp"> {
+  let summary = "products add biases and make their gradients, where the target's can";
+  let description = [{
+    In a module with `graph.product_epilogues`, which the target brings; of one matrix, row by
+    row, f32 or bf16.
+
+    `bias`: a fusion that does nothing but add a bias to a product is the product's last act.
+    So a walk over activations is saved, and in bf16 a rounding: the sum is rounded once, after
+    the bias. Only where nobody else reads the product, and the bias has an element for each
+    column. (A ReLU stays in its kernel: libraries lose a NaN in theirs.)
+
+    `sums`: fusions that do nothing but add up the rows of a product's right operand, which it
+    contracts, are the product's second result. So the gradient of a bias takes no further walk
+    over that of the activations. (Sums that a kernel makes on its way stay there.)
+
+    ```mlir
+    %p = graph.dot_general %x, %w, … : tensor<32x64x8xf32>
+    %y = graph.fusion(%b, %p) … {  // broadcast, add
+    // becomes
+    %y = graph.dot_bias %x, %w, %b, … : tensor<32x64x8xf32>
+
+    %dw = graph.dot_general %x, %dy, …, contracting_dims = [0, 1] x [0, 1] : tensor<16x8xf32>
+    %db = graph.fusion(%dy) … {  // reduce sum
+    // becomes
+    %dw, %db = graph.dot_sums %x, %dy, … : tensor<16x8xf32>, tensor<8xf32>
+    ```
+  }];
+}
+
 def GraphOutlineKernels : Pass<"graph-outline-kernels", "::mlir::ModuleOp"> {
   let summary = "fusions to functions, equal ones to the same";
   let description = [{

@@ -143,6 +143,9 @@ enum class MatmulDescAttribute : int {
   epilogueAuxLd = 12,
 };
 
+/// cublasLtEpilogue_t: with a bias for each row of D; with the sum over the depth of each row of A.
+enum class Epilogue : uint32_t { none = 1, bias = 4, bgradA = 256 };
+
 enum class Operation : int { none = 0, transpose = 1 }; ///< cublasOperation_t
 
 enum class MatrixLayoutAttribute : int {

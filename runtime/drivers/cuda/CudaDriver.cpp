@@ -2,6 +2,7 @@
 
 #include "runtime/base/Log.h"
 #include "runtime/collectives/Processes.h"
+#include "runtime/drivers/cuda/CudaCollective.h"
 #include "runtime/drivers/cuda/CudaQueue.h"
 #include "runtime/drivers/cuda/CudaWorld.h"
 
@@ -60,6 +61,12 @@ public:
   }
   uint64_t queueMemory(std::span<const GemmProblem> products, uint64_t) const override {
     return products.empty() ? 0 : CudaGemm::kWorkspace;
+  }
+  uint64_t collectiveMemory(std::span<const CollectiveProblem> collectives) const override {
+    uint64_t largest = 0;
+    for (const CollectiveProblem &problem : collectives)
+      largest = std::max(largest, stagingBytes(problem));
+    return largest;
   }
   Status upload(void *target, std::span<const std::byte> source) override {
     std::lock_guard lock(mutex_);

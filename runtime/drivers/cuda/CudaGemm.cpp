@@ -3,6 +3,7 @@
 #include "runtime/base/Format.h"
 #include "runtime/drivers/cuda/GemmAlgorithm.h"
 #include "runtime/drivers/cuda/GemmLayout.h"
+#include "runtime/drivers/cuda/GemmParts.h"
 
 namespace minigptc::runtime::cuda {
 namespace {
@@ -17,7 +18,9 @@ DataType dataType(const GemmProblem &p, const MatrixLayout &layout) {
 }
 
 ComputeType computeType(const GemmProblem &p) {
-  return p.dtype == DType::f64 ? ComputeType::f64 : ComputeType::f32;
+  return p.dtype == DType::f64 ? ComputeType::f64
+         : p.tf32              ? ComputeType::f32FastTf32
+                               : ComputeType::f32;
 }
 DataType scaleType(const GemmProblem &p) {
   return p.dtype == DType::f64 ? DataType::f64 : DataType::f32;
@@ -39,6 +42,8 @@ struct CudaGemm::Plan {
   MatmulDesc desc = nullptr;
   MatrixLayoutDesc a = nullptr, b = nullptr, c = nullptr; ///< a: the library's first operand
   MatmulAlgo algo = {};
+  /// No algorithm has the epilogue: it is a product of its own, with this left operand.
+  std::unique_ptr<Buffer> ones;
 };
 
 StatusOr<std::unique_ptr<CudaGemm>> CudaGemm::create(ContextRef context, Stream stream) {
@@ -76,6 +81,27 @@ Status CudaGemm::check(BlasStatus status, const char *call) const {
       std::string(call) + " failed: " + (text ? text : "status " + std::to_string(int(status))));
 }
 
+Status CudaGemm::set(MatmulDesc desc, MatmulDescAttribute attribute, const void *value,
+                     size_t bytes) const {
+  return check(context_->api().blas.matmulDescSetAttribute(desc, attribute, value, bytes),
+               "cublasLtMatmulDescSetAttribute");
+}
+
+Status CudaGemm::setVector(const Plan &plan, void *vector) const {
+  return set(plan.desc, MatmulDescAttribute::biasPointer, &vector, sizeof(vector));
+}
+
+/// The library's D is the transposed C, its A the right operand (`layoutForBlas`): a bias is for
+/// D's rows, sums are of A's. The heuristic looks at the pointer for its alignment.
+Status CudaGemm::describeEpilogue(const GemmProblem &p, Plan &plan) const {
+  if (p.epilogue == GemmEpilogue::none)
+    return {};
+  Epilogue epilogue = p.epilogue == GemmEpilogue::bias ? Epilogue::bias : Epilogue::bgradA;
+  MINIGPTC_RETURN_IF_ERROR(
+      set(plan.desc, MatmulDescAttribute::epilogue, &epilogue, sizeof(epilogue)));
+  return setVector(plan, workspace_->data());
+}
+
 Status CudaGemm::describe(const GemmProblem &p, Plan &plan) const {
   const BlasApi &blas = context_->api().blas;
   MINIGPTC_RETURN_IF_ERROR(check(blas.matmulDescCreate(&plan.desc, computeType(p), scaleType(p)),
@@ -84,10 +110,9 @@ Status CudaGemm::describe(const GemmProblem &p, Plan &plan) const {
   for (auto [attribute, operand] : {std::pair(MatmulDescAttribute::transA, &layout.a),
                                     std::pair(MatmulDescAttribute::transB, &layout.b)}) {
     Operation operation = operand->transposed ? Operation::transpose : Operation::none;
-    MINIGPTC_RETURN_IF_ERROR(
-        check(blas.matmulDescSetAttribute(plan.desc, attribute, &operation, sizeof(operation)),
-              "cublasLtMatmulDescSetAttribute"));
+    MINIGPTC_RETURN_IF_ERROR(set(plan.desc, attribute, &operation, sizeof(operation)));
   }
+  MINIGPTC_RETURN_IF_ERROR(describeEpilogue(p, plan));
   const MatrixLayout &first = layout.swapped ? p.rhs : p.lhs,
                      &second = layout.swapped ? p.lhs : p.rhs;
   struct {
@@ -172,9 +197,37 @@ StatusOr<const CudaGemm::Plan *> CudaGemm::planOf(const GemmProblem &problem) {
   plan->layout = std::move(*layout);
   MINIGPTC_RETURN_IF_ERROR(context_->enter());
   MINIGPTC_RETURN_IF_ERROR(describe(problem, *plan));
-  MINIGPTC_RETURN_IF_ERROR(choose(problem, *plan));
-  known = std::move(plan);
+  Status chosen = choose(problem, *plan);
+  if (chosen.code() == StatusCode::failedPrecondition && problem.epilogue != GemmEpilogue::none)
+    chosen = planParts(problem, *plan);
+  MINIGPTC_RETURN_IF_ERROR(chosen);
+  known = std::move(plan); // `known` outlives other entries that have come since.
   return known.get();
+}
+
+Status CudaGemm::planParts(const GemmProblem &problem, Plan &plan) {
+  GemmParts parts = partsOf(problem);
+  for (const GemmProblem &part : {parts.first, parts.second})
+    MINIGPTC_RETURN_IF_ERROR(prepare(part));
+  std::vector<std::byte> ones = parts.ones();
+  StatusOr<std::unique_ptr<Buffer>> memory = allocateOnDevice(context_, ones.size());
+  if (!memory)
+    return memory.status();
+  StatusOr<std::unique_ptr<Transfer>> transfer = Transfer::create(context_);
+  if (!transfer)
+    return transfer.status();
+  MINIGPTC_RETURN_IF_ERROR((*transfer)->upload((*memory)->data(), ones));
+  plan.ones = std::move(*memory);
+  return {};
+}
+
+Status CudaGemm::runParts(const GemmProblem &problem, const Plan &plan, const void *lhs,
+                          const void *rhs, void *out, void *vector) {
+  GemmParts parts = partsOf(problem);
+  bool bias = problem.epilogue == GemmEpilogue::bias;
+  MINIGPTC_RETURN_IF_ERROR(
+      run(parts.first, plan.ones->data(), bias ? vector : rhs, bias ? out : vector));
+  return run(parts.second, lhs, rhs, out);
 }
 
 Status CudaGemm::prepare(const GemmProblem &problem) {
@@ -184,19 +237,24 @@ Status CudaGemm::prepare(const GemmProblem &problem) {
   return plan ? Status() : plan.status();
 }
 
-Status CudaGemm::run(const GemmProblem &problem, const void *lhs, const void *rhs, void *out) {
+Status CudaGemm::run(const GemmProblem &problem, const void *lhs, const void *rhs, void *out,
+                     void *vector) {
   if (isEmpty(problem))
     return {};
   StatusOr<const Plan *> found = planOf(problem);
   if (!found)
     return found.status();
   const Plan &plan = **found;
+  if (plan.ones)
+    return runParts(problem, plan, lhs, rhs, out, vector);
   const BlasApi &blas = context_->api().blas;
   float one = 1, beta = float(problem.beta);
   double one64 = 1, beta64 = problem.beta;
   bool f64 = problem.dtype == DType::f64;
   auto *first = static_cast<const std::byte *>(plan.layout.swapped ? rhs : lhs),
        *second = static_cast<const std::byte *>(plan.layout.swapped ? lhs : rhs);
+  if (problem.epilogue != GemmEpilogue::none)
+    MINIGPTC_RETURN_IF_ERROR(setVector(plan, vector));
   for (const GemmOffsets &at : plan.layout.calls) {
     auto *c = static_cast<std::byte *>(out) + at.c;
     MINIGPTC_RETURN_IF_ERROR(
@@ -213,6 +271,8 @@ std::string CudaGemm::algorithm(const GemmProblem &problem) const {
   auto found = plans_.find(problem.identity());
   if (found == plans_.end() || !found->second)
     return "";
+  if (found->second->ones)
+    return algorithm(partsOf(problem).second);
   return AlgorithmConfig::of(context_->api().blas, found->second->algo).toString();
 }
 
@@ -228,6 +288,8 @@ Status CudaGemm::useAlgorithm(const GemmProblem &problem, const std::string &tex
   StatusOr<const Plan *> found = planOf(problem);
   if (!found)
     return found.status();
+  if ((*found)->ones)
+    return useAlgorithm(partsOf(problem).second, text);
   MINIGPTC_RETURN_IF_ERROR(context_->enter());
   Plan &plan = *plans_[problem.identity()];
   const BlasApi &blas = context_->api().blas;

@@ -1,9 +1,9 @@
 //===- CudaGemm.h - matrix products by cuBLASLt -----------------*- C++ -*-===//
 //
 // A product is described to the library once, when it is prepared: layouts, and the
-// algorithm that its heuristic says is best for them. f32 products are computed in f32, not
-// in TF32; those of bf16 operands add up in f32. Sums that an algorithm splits are added in a
-// fixed order, so that a product gives the same bits each time.
+// algorithm that its heuristic says is best for them. f32 products are computed in f32, and
+// in TF32 only where the problem allows it; those of bf16 operands add up in f32. Sums that an
+// algorithm splits are added in a fixed order, so that a product gives the same bits each time.
 //
 // The library's matrices are column-major and may be transposed; its batch has one stride.
 // A row-major result is computed as the transposed product; batch dimensions that are not
@@ -34,7 +34,8 @@ public:
 
   Status prepare(const GemmProblem &problem);
   /// Prepares it if need be. Device pointers, aligned to 64 bytes.
-  Status run(const GemmProblem &problem, const void *lhs, const void *rhs, void *out);
+  Status run(const GemmProblem &problem, const void *lhs, const void *rhs, void *out,
+             void *vector = nullptr);
   /// The chosen algorithm, of a product that is prepared; else "".
   std::string algorithm(const GemmProblem &problem) const;
   /// Computes it by what `algorithm` said of it, with the same library on the same kind of GPU.
@@ -50,8 +51,15 @@ private:
   struct Plan;
   CudaGemm(ContextRef context, Stream stream);
   StatusOr<const Plan *> planOf(const GemmProblem &problem);
+  /// Of a product whose epilogue the library does not have: GemmParts.h.
+  Status planParts(const GemmProblem &problem, Plan &plan);
+  Status runParts(const GemmProblem &problem, const Plan &plan, const void *lhs, const void *rhs,
+                  void *out, void *vector);
   Status check(BlasStatus status, const char *call) const;
   Status describe(const GemmProblem &problem, Plan &plan) const;
+  Status describeEpilogue(const GemmProblem &problem, Plan &plan) const;
+  Status setVector(const Plan &plan, void *vector) const;
+  Status set(MatmulDesc desc, MatmulDescAttribute attribute, const void *value, size_t bytes) const;
   Status choose(const GemmProblem &problem, Plan &plan) const;
 
   ContextRef context_;

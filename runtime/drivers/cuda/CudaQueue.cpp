@@ -124,10 +124,11 @@ Status CudaQueue::useAlgorithm(const GemmProblem &product, const std::string &al
   return gemm ? (*gemm)->useAlgorithm(product, algorithm) : gemm.status();
 }
 
-Status CudaQueue::gemm(const GemmProblem &problem, const void *lhs, const void *rhs, void *out) {
+Status CudaQueue::gemm(const GemmProblem &problem, const void *lhs, const void *rhs, void *out,
+                       void *vector) {
   MINIGPTC_RETURN_IF_ERROR(context_->enter());
   StatusOr<CudaGemm *> gemm = products();
-  return gemm ? (*gemm)->run(problem, lhs, rhs, out) : gemm.status();
+  return gemm ? (*gemm)->run(problem, lhs, rhs, out, vector) : gemm.status();
 }
 
 Status CudaQueue::copy(void *target, const void *source, uint64_t bytes) {

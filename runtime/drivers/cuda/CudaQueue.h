@@ -20,7 +20,8 @@ public:
   bool isRecording() const { return recording_; }
 
   Status launch(const Executable &executable, const Launch &launch) override;
-  Status gemm(const GemmProblem &problem, const void *lhs, const void *rhs, void *out) override;
+  Status gemm(const GemmProblem &problem, const void *lhs, const void *rhs, void *out,
+              void *vector) override;
   Status copy(void *target, const void *source, uint64_t bytes) override;
   Status write(void *target, const void *staging, uint64_t bytes) override;
   Status read(void *staging, const void *source, uint64_t bytes) override;

@@ -93,7 +93,10 @@ StatusOr<GemmLayout> layoutForBlas(const GemmProblem &p) {
     return unsupported("a product of no depth");
   GemmLayout layout;
   std::optional<ColumnMajor> c = columnMajor(p.m, p.n, p.out.rowStride, p.out.columnStride);
-  layout.swapped = c && c->transposed;
+  layout.swapped = c && (c->transposed || p.epilogue != GemmEpilogue::none);
+  if (p.epilogue !=
+      GemmEpilogue::none) // One row or column would be either; a vector is for columns.
+    c = columnMajor(p.n, p.m, p.out.columnStride, p.out.rowStride);
   std::optional<ColumnMajor> a, b;
   if (layout.swapped) { // The transposed result is Bᵀ · Aᵀ.
     c->transposed = false;

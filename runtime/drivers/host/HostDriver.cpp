@@ -5,6 +5,7 @@
 #include "runtime/base/Memory.h"
 #include "runtime/base/MemoryLimits.h"
 #include "runtime/base/ThreadPool.h"
+#include "runtime/drivers/host/GemmEpilogue.h"
 #include "runtime/drivers/host/HostGemm.h"
 #include "runtime/drivers/host/SharedObject.h"
 
@@ -72,8 +73,11 @@ public:
     return {};
   }
 
-  Status gemm(const GemmProblem &problem, const void *lhs, const void *rhs, void *out) override {
-    return gemm_.run(problem, lhs, rhs, out);
+  Status gemm(const GemmProblem &problem, const void *lhs, const void *rhs, void *out,
+              void *vector) override {
+    return problem.epilogue == GemmEpilogue::none
+               ? gemm_.run(problem, lhs, rhs, out)
+               : runWithEpilogue(gemm_, problem, lhs, rhs, out, vector);
   }
 
   Status copy(void *target, const void *source, uint64_t bytes) override {

@@ -44,16 +44,47 @@ public:
            << out << "\n";
     }
     std::string last = "%p0";
+    bool biased = isFloat && products == 1 && chance(0.5);
+    if (biased) { // perhaps the product's own last act
+      std::string columns = shapeOf(rhsFree_), dimensions;
+      for (size_t i = out_.size() - rhsFree_.size(); i < out_.size(); ++i)
+        dimensions += (dimensions.empty() ? "" : ", ") + std::to_string(i);
+      std::string bias = "tensor<" + columns + result + ">";
+      bool converted = chance(0.3);
+      arguments << ", %c: tensor<" << columns << (converted ? "f64" : result) << ">";
+      if (converted)
+        body << "  %d = graph.convert %c : (tensor<" << columns << "f64>) -> " << bias << "\n";
+      body << "  %e = graph.broadcast_in_dim " << (converted ? "%d" : "%c") << ", dims = ["
+           << dimensions << "] : (" << bias << ") -> " << out << "\n  %s = graph.add "
+           << (chance(0.5) ? "%p0, %e" : "%e, %p0") << " : " << out << "\n";
+      last = "%s";
+    }
     if (products == 2) {
       body << "  %s = graph.add %p0, %p1 : " << out << "\n";
       last = "%s";
     }
-    if (isFloat && chance(0.3)) {
+    if (isFloat && !biased && chance(0.3)) {
       body << "  %t = graph.negate " << last << " : " << out << "\n";
       last = "%t";
     }
-    return "func.func @f(" + arguments.str() + ") -> " + out + " {\n" + body.str() + "  return " +
-           last + " : " + out + "\n}\n";
+    std::string sums;
+    if (isFloat && chance(0.4)) { // perhaps what the product makes beside
+      std::vector<int64_t> others;
+      for (const Dim &dim : rhs_)
+        if (dim.role != Role::contract)
+          others.push_back(dim.size);
+      std::string wide = "tensor<";
+      for (const Dim &dim : rhs_)
+        wide += std::to_string(dim.size) + "x";
+      wide += result + ">";
+      sums = "tensor<" + shapeOf(others) + result + ">";
+      body << "  %w = graph.convert %b0 : (" << type(rhs_) << ") -> " << wide
+           << "\n  %u = graph.reduce sum, %w, dims = " << dims(rhs_, Role::contract) << " : ("
+           << wide << ") -> " << sums << "\n";
+    }
+    std::string types = sums.empty() ? out : out + ", " + sums;
+    return "func.func @f(" + arguments.str() + ") -> (" + types + ") {\n" + body.str() +
+           "  return " + last + (sums.empty() ? "" : ", %u") + " : " + types + "\n}\n";
   }
 
 private:
@@ -71,8 +102,7 @@ private:
   }
 
   void draw() {
-    lhs_.clear(), rhs_.clear(), out_.clear();
-    std::vector<int64_t> free;
+    lhs_.clear(), rhs_.clear(), out_.clear(), rhsFree_.clear();
     for (size_t i = 0, count = size_t(number(0, 5) / 2); i < count; ++i) {
       Dim dim{Role::batch, size(), i};
       lhs_.push_back(dim), rhs_.push_back(dim), out_.push_back(dim.size);
@@ -89,6 +119,9 @@ private:
         if (dim.role == Role::free)
           out_.push_back(dim.size);
     }
+    for (const Dim &dim : rhs_)
+      if (dim.role == Role::free)
+        rhsFree_.push_back(dim.size);
   }
 
   static std::string shapeOf(const std::vector<int64_t> &shape) {
@@ -118,7 +151,7 @@ private:
   std::mt19937_64 random_;
   std::string element_;
   std::vector<Dim> lhs_, rhs_;
-  std::vector<int64_t> out_;
+  std::vector<int64_t> out_, rhsFree_; ///< shapes
 };
 
 double toleranceOf(const std::vector<Tensor> &inputs) {
@@ -199,6 +232,40 @@ func.func @f(%a: tensor<5x7xf32>, %b: tensor<7x4xf32>) -> tensor<5x4xf32> {
   %p = graph.dot_general %a, %b, batching_dims = [] x [], contracting_dims = [1] x [0] : (tensor<5x7xf32>, tensor<7x4xf32>) -> tensor<5x4xf32>
   return %p : tensor<5x4xf32>
 })"));
+  checkTarget(runner, products, "cpu");
+  checkTarget(runner, products, "cuda:test");
+}
+
+TEST_CASE("Products make the sums of their right operand") {
+  ModuleRunner runner;
+  std::vector<Product> products;
+  // Two kernels of sums over a weight's gradient of three dimensions; sums that are wider than
+  // the operand; one column; sums of what the left operand is, too.
+  for (
+      const char *text :
+      {R"(func.func @f(%a: tensor<3x7x5xf32>, %b: tensor<3x7x2x9xf32>) -> (tensor<5x2x9xf32>, tensor<2x9xf32>) {
+  %p = graph.dot_general %a, %b, batching_dims = [] x [], contracting_dims = [0, 1] x [0, 1] : (tensor<3x7x5xf32>, tensor<3x7x2x9xf32>) -> tensor<5x2x9xf32>
+  %s = graph.reduce sum, %b, dims = [1] : (tensor<3x7x2x9xf32>) -> tensor<3x2x9xf32>
+  %t = graph.reduce sum, %s, dims = [0] : (tensor<3x2x9xf32>) -> tensor<2x9xf32>
+  return %p, %t : tensor<5x2x9xf32>, tensor<2x9xf32>
+})",
+       R"(func.func @f(%a: tensor<33x5xbf16>, %b: tensor<33x9xbf16>) -> (tensor<5x9xf32>, tensor<9xf32>) {
+  %p = graph.dot_general %a, %b, batching_dims = [] x [], contracting_dims = [0] x [0] : (tensor<33x5xbf16>, tensor<33x9xbf16>) -> tensor<5x9xf32>
+  %w = graph.convert %b : (tensor<33x9xbf16>) -> tensor<33x9xf32>
+  %t = graph.reduce sum, %w, dims = [0] : (tensor<33x9xf32>) -> tensor<9xf32>
+  return %p, %t : tensor<5x9xf32>, tensor<9xf32>
+})",
+       R"(func.func @f(%a: tensor<33x1xbf16>, %b: tensor<33x1xbf16>) -> (tensor<1x1xbf16>, tensor<1xbf16>) {
+  %p = graph.dot_general %a, %b, batching_dims = [] x [], contracting_dims = [0] x [0] : (tensor<33x1xbf16>, tensor<33x1xbf16>) -> tensor<1x1xbf16>
+  %t = graph.reduce sum, %b, dims = [0] : (tensor<33x1xbf16>) -> tensor<1xbf16>
+  return %p, %t : tensor<1x1xbf16>, tensor<1xbf16>
+})",
+       R"(func.func @f(%a: tensor<6x4xf32>) -> (tensor<4x4xf32>, tensor<4xf32>) {
+  %p = graph.dot_general %a, %a, batching_dims = [] x [], contracting_dims = [0] x [0] : (tensor<6x4xf32>, tensor<6x4xf32>) -> tensor<4x4xf32>
+  %t = graph.reduce sum, %a, dims = [0] : (tensor<6x4xf32>) -> tensor<4xf32>
+  return %p, %t : tensor<4x4xf32>, tensor<4xf32>
+})"})
+    products.push_back(makeProduct(runner, products.size(), text));
   checkTarget(runner, products, "cpu");
   checkTarget(runner, products, "cuda:test");
 }

@@ -1,12 +1,16 @@
 // The conformance suite: what every registered driver must do. Drivers without a device
 // on this machine are left out, with a message.
 #include "runtime/hal/Driver.h"
+#include "runtime/base/Scalar.h"
 #include "runtime/drivers/Builtin.h"
 #include "test/runtime/support/TestProgram.h"
 
 #include <array>
+#include <bit>
 #include <catch2/catch.hpp>
+#include <cmath>
 #include <functional>
+#include <limits>
 #include <numeric>
 
 using namespace minigptc;
@@ -194,6 +198,110 @@ TEST_CASE("cts: matrix products in batches, added to what is there") {
     CHECK(download(device, *c) == std::vector<float>{100, 103, 103, 109, 106, 115, 109, 121});
     p.dtype = DType::i8;
     CHECK_FALSE(queue->gemm(p, a->data(), b->data(), c->data()).ok());
+  });
+}
+
+TEST_CASE("cts: products with a bias for each column, rounded once") {
+  onEachDevice([](Device &device) {
+    auto queue = require(device.createQueue());
+    GemmProblem p;
+    p.m = 3, p.n = 2, p.k = 2;
+    p.lhs = {2, 1, {}}, p.rhs = {2, 1, {}}, p.out = {2, 1, {}};
+    p.epilogue = GemmEpilogue::bias;
+    auto a = upload(device, numbers(6)), b = upload(device, {1, 0, 0, 1}),
+         bias = upload(device, {10, 20}), c = upload(device, std::vector<float>(6));
+    REQUIRE(queue->gemm(p, a->data(), b->data(), c->data(), bias->data()).ok());
+    REQUIRE(queue->synchronize().ok());
+    CHECK(download(device, *c) == std::vector<float>{10, 21, 12, 23, 14, 25});
+
+    // 256 + 1 - 1: no bf16 number lies between 256 and 258.
+    auto pair = [](float first, float second) {
+      return std::bit_cast<float>(uint32_t(floatToBf16(first)) | uint32_t(floatToBf16(second))
+                                                                     << 16);
+    };
+    p.m = p.n = 1;
+    p.lhs = p.rhs = p.out = {2, 1, {}, /*bf16=*/true};
+    p.rhs.rowStride = p.out.rowStride = 1;
+    auto x = upload(device, {pair(256, 1)}), y = upload(device, {pair(1, 1)}),
+         z = upload(device, {pair(-1, 0)}), sum = upload(device, {pair(0, 0)});
+    REQUIRE(queue->gemm(p, x->data(), y->data(), sum->data(), z->data()).ok());
+    REQUIRE(queue->synchronize().ok());
+    CHECK(download(device, *sum) == std::vector<float>{pair(256, 0)});
+  });
+}
+
+TEST_CASE("cts: products with sums of the right operand's columns") {
+  onEachDevice([](Device &device) {
+    auto queue = require(device.createQueue());
+    GemmProblem p;
+    p.m = 3, p.n = 2, p.k = 2;
+    p.lhs = {2, 1, {}}, p.rhs = {2, 1, {}}, p.out = {2, 1, {}};
+    p.epilogue = GemmEpilogue::sums;
+    auto a = upload(device, numbers(6)), b = upload(device, {1, 2, 3, 4}),
+         sums = upload(device, {-1, -1}), c = upload(device, std::vector<float>(6));
+    REQUIRE(queue->gemm(p, a->data(), b->data(), c->data(), sums->data()).ok());
+    REQUIRE(queue->synchronize().ok());
+    CHECK(download(device, *sums) == std::vector<float>{4, 6});
+    CHECK(download(device, *c) == std::vector<float>{3, 4, 11, 16, 19, 28});
+  });
+}
+
+// As the weight of a layer gets its gradient: the depth is the number of rows.
+TEST_CASE("cts: sums of columns come out the same each time") {
+  onEachDevice([](Device &device) {
+    auto queue = require(device.createQueue());
+    GemmProblem p;
+    p.m = 40, p.n = 24, p.k = 2000;
+    p.lhs = {1, 40, {}}, p.rhs = {24, 1, {}}, p.out = {24, 1, {}};
+    p.epilogue = GemmEpilogue::sums;
+    std::vector<float> values(size_t(p.k * 40));
+    for (size_t i = 0; i < values.size(); ++i)
+      values[i] = 1.f / float(i % 89 + 3) - 0.1f;
+    auto a = upload(device, values), c = upload(device, std::vector<float>(40 * 24));
+    values.resize(size_t(p.k * 24));
+    auto b = upload(device, values);
+    std::vector<float> first;
+    for (int run = 0; run < 3; ++run) {
+      auto sums = upload(device, std::vector<float>(24));
+      REQUIRE(queue->gemm(p, a->data(), b->data(), c->data(), sums->data()).ok());
+      REQUIRE(queue->synchronize().ok());
+      std::vector<float> made = download(device, *sums);
+      if (first.empty())
+        first = made;
+      CHECK(made == first);
+    }
+    for (size_t column = 0; column < 24; ++column) {
+      double want = 0;
+      for (size_t row = 0; row < 2000; ++row)
+        want += double(values[row * 24 + column]);
+      CHECK(first[column] == Approx(want).margin(1e-2));
+    }
+  });
+}
+
+// Or training would go on with numbers that are none.
+TEST_CASE("cts: a NaN passes through a product's epilogue") {
+  onEachDevice([](Device &device) {
+    auto queue = require(device.createQueue());
+    float nan = std::numeric_limits<float>::quiet_NaN();
+    GemmProblem p;
+    p.m = 1, p.n = 2, p.k = 2;
+    p.lhs = {2, 1, {}}, p.rhs = {2, 1, {}}, p.out = {2, 1, {}};
+    auto a = upload(device, {1, 1}), b = upload(device, {1, nan, 1, 1}), c = upload(device, {0, 0});
+    auto check = [&](GemmEpilogue epilogue, Buffer &vector, Buffer &seen, int at) {
+      p.epilogue = epilogue;
+      REQUIRE(queue->gemm(p, a->data(), b->data(), c->data(), vector.data()).ok());
+      REQUIRE(queue->synchronize().ok());
+      for (int i = 0; i < 2; ++i)
+        CHECK(std::isnan(download(device, seen)[size_t(i)]) == (i == at));
+    };
+    auto zeros = upload(device, {0, 0}), sums = upload(device, {0, 0});
+    check(GemmEpilogue::bias, *zeros, *c, 1);
+    check(GemmEpilogue::sums, *sums, *c, 1);
+    check(GemmEpilogue::sums, *sums, *sums, 1);
+    auto bias = upload(device, {nan, 0});
+    b = upload(device, {1, 1, 1, 1});
+    check(GemmEpilogue::bias, *bias, *c, 0);
   });
 }
 

@@ -323,8 +323,9 @@ void fillDescriptions(BlasApi &blas) {
                                    const void *value, size_t) {
     BLAS_FAILS(cublasLtMatmulDescSetAttribute)
     FakeDesc &known = descs[desc];
-    (attribute == MatmulDescAttribute::transA ? known.a : known.b) =
-        *static_cast<const Operation *>(value);
+    if (attribute == MatmulDescAttribute::transA || attribute == MatmulDescAttribute::transB)
+      (attribute == MatmulDescAttribute::transA ? known.a : known.b) =
+          *static_cast<const Operation *>(value);
     return BlasStatus::success;
   };
   blas.matrixLayoutCreate = [](MatrixLayoutDesc *layout, DataType type, uint64_t rows,

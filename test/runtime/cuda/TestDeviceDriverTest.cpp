@@ -59,7 +59,8 @@ TEST_CASE("the cuda driver on emulated devices") {
 namespace {
 /// A device that prefers some algorithms, and a product of a depth that it may split.
 struct Multiplier {
-  explicit Multiplier(uint64_t taste) : devices(require(TestDevices::create({.taste = taste}))) {
+  explicit Multiplier(uint64_t taste, bool plain = false)
+      : devices(require(TestDevices::create({.taste = taste, .plainProducts = plain}))) {
     problem.m = 5, problem.n = 7, problem.k = kDepth;
     problem.lhs.rowStride = kDepth;
     problem.rhs.rowStride = problem.out.rowStride = problem.n;
@@ -68,24 +69,30 @@ struct Multiplier {
     queue = require(device->createQueue());
     require(queue->prepare(std::span(&problem, 1)));
   }
-  std::vector<float> operator()() {
+  std::vector<float> operator()(GemmEpilogue epilogue = GemmEpilogue::none) {
+    problem.epilogue = epilogue;
     auto upload = [&](int64_t count) {
       std::vector<float> values;
       for (int64_t i = 0; i < count; ++i)
-        values.push_back(1.f / float(i % 89 + 3) - 0.1f);
+        values.push_back(value(i));
       auto buffer = require(device->allocate(uint64_t(count) * 4));
       require(device->upload(buffer->data(), std::as_bytes(std::span(values))));
       return buffer;
     };
     auto a = upload(problem.m * kDepth), b = upload(kDepth * problem.n),
          out = require(device->allocate(uint64_t(problem.m * problem.n) * 4));
-    require(queue->gemm(problem, a->data(), b->data(), out->data()));
+    auto bias = upload(problem.n);
+    require(queue->gemm(problem, a->data(), b->data(), out->data(), bias->data()));
     require(queue->synchronize());
     std::vector<float> result(size_t(problem.m * problem.n));
     require(device->download(std::as_writable_bytes(std::span(result)), out->data()));
+    vector.resize(size_t(problem.n));
+    require(device->download(std::as_writable_bytes(std::span(vector)), bias->data()));
     return result;
   }
+  static float value(int64_t i) { return 1.f / float(i % 89 + 3) - 0.1f; }
   std::string algorithm() const { return queue->algorithmOf(problem); }
+  std::vector<float> vector; ///< of the last product's epilogue
 
   static constexpr int64_t kDepth = 999;
   GemmProblem problem;
@@ -95,6 +102,58 @@ struct Multiplier {
   std::unique_ptr<Queue> queue;
 };
 } // namespace
+
+TEST_CASE("a product adds a bias to its columns, whatever its shape") {
+  bool plain = GENERATE(false, true); // The library has no algorithm for it.
+  for (auto [m, n] : {std::pair<int64_t, int64_t>{5, 7}, {1, 7}, {5, 1}, {1, 1}}) {
+    Multiplier multiply(0, plain);
+    multiply.problem.m = m, multiply.problem.n = n;
+    multiply.problem.rhs.rowStride = multiply.problem.out.rowStride = n;
+    std::vector<float> product = multiply(), biased = multiply(GemmEpilogue::bias);
+    for (int64_t i = 0; i < m * n; ++i)
+      CHECK(biased[size_t(i)] - product[size_t(i)] ==
+            Approx(Multiplier::value(i % n)).margin(1e-4));
+  }
+}
+
+TEST_CASE("a product makes sums of its right operand, whatever its shape") {
+  bool plain = GENERATE(false, true);
+  for (auto [m, n] : {std::pair<int64_t, int64_t>{5, 7}, {1, 7}, {5, 1}, {1, 1}}) {
+    Multiplier multiply(0, plain);
+    multiply.problem.m = m, multiply.problem.n = n;
+    multiply.problem.rhs.rowStride = multiply.problem.out.rowStride = n;
+    std::vector<float> product = multiply();
+    CHECK(multiply(GemmEpilogue::sums) == product);
+    for (int64_t column = 0; column < n; ++column) {
+      double want = 0;
+      for (int64_t k = 0; k < Multiplier::kDepth; ++k)
+        want += double(Multiplier::value(k * n + column));
+      CHECK(multiply.vector[size_t(column)] == Approx(want).margin(1e-4));
+    }
+  }
+}
+
+TEST_CASE("a product is computed in TF32 only where it may be") {
+  auto errorOf = [](bool tf32) {
+    Multiplier multiply(0);
+    multiply.problem.tf32 = tf32;
+    std::vector<float> result = multiply();
+    double worst = 0;
+    for (int64_t i = 0; i < multiply.problem.m; ++i)
+      for (int64_t j = 0; j < multiply.problem.n; ++j) {
+        double sum = 0;
+        for (int64_t k = 0; k < Multiplier::kDepth; ++k)
+          sum += double(Multiplier::value(i * Multiplier::kDepth + k)) *
+                 double(Multiplier::value(k * multiply.problem.n + j));
+        worst = std::max(worst, std::abs(result[size_t(i * multiply.problem.n + j)] - sum));
+      }
+    return worst;
+  };
+  double f32 = errorOf(false), tf32 = errorOf(true);
+  CHECK(f32 < 1e-4);
+  CHECK(tf32 > 5 * f32);
+  CHECK(tf32 < 0.1);
+}
 
 TEST_CASE("a product's algorithm is chosen, told, and used again where others are preferred") {
   std::vector<float> plain, split;

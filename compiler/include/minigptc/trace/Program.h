@@ -93,6 +93,9 @@ public:
   /// Compiling finds the cheapest recomputation in gradients with which it does, and
   /// throws CompileError if there is none.
   void setMemoryBudget(int64_t bytes);
+  /// Matrix products of f32 may round their operands to TF32 (10 bits behind the point, sums in
+  /// f32) on devices that have it. Without it no product does.
+  void allowTf32();
   /// Bytes of the operands of one collective that several become, at most; without it there
   /// is no such limit.
   void setBucketBytes(int64_t bytes);

@@ -234,6 +234,8 @@ BlasStatus algoGetHeuristic(BlasHandle handle, MatmulDesc desc, MatrixLayoutDesc
     if (!product)
       return refuse(machine, codeOf(product.status()),
                     std::string(call) + ": " + product.status().message());
+    if (machine.options.plainProducts && product->desc.epilogue != epilogueDefault)
+      return BlasStatus::notSupported;
     Algorithm algorithm;
     algorithm.mark = kMark;
     algorithm.problem = product->fingerprint();

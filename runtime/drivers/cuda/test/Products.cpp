@@ -56,7 +56,8 @@ static Status checkTypes(const Product &product) {
     good &= in == DataType::f64 && out == in;
   else
     good &= (in == DataType::f32 && out == in) ||
-            (in == DataType::bf16 && (out == in || out == DataType::f32));
+            (product.desc.compute == ComputeType::f32 && in == DataType::bf16 &&
+             (out == in || out == DataType::f32));
   if (good)
     return {};
   return Status(StatusCode::failedPrecondition,
@@ -97,9 +98,23 @@ Status Product::check() const {
               layouts[2].columns == n();
   if (!fits)
     return Status(StatusCode::invalidArgument, "the shapes of A, B, C and D do not fit");
-  if (desc.epilogue & ~(epilogueDefault | epilogueRelu | epilogueBias))
+  return checkEpilogue();
+}
+
+Status Product::checkEpilogue() const {
+  constexpr uint32_t known[] = {epilogueDefault, epilogueRelu,
+                                epilogueBias,    epilogueRelu | epilogueBias,
+                                epilogueSumsOfA, epilogueSumsOfB};
+  if (!std::ranges::count(known, desc.epilogue))
     return Status(StatusCode::failedPrecondition,
                   "epilogue " + std::to_string(desc.epilogue) + " is not emulated");
+  if (desc.epilogue == epilogueDefault)
+    return {};
+  if (layouts[3].order != MatrixOrder::columnMajor)
+    return Status(StatusCode::failedPrecondition, "an epilogue of a row-major D is not supported");
+  if ((desc.epilogue & ~(epilogueBias | epilogueRelu)) && layouts[3].batch != 1)
+    return Status(StatusCode::failedPrecondition,
+                  "epilogue " + std::to_string(desc.epilogue) + " of a batch is not emulated");
   return {};
 }
 
@@ -175,6 +190,19 @@ static void store(DataType type, double value, std::byte *target) {
   }
 }
 
+/// A copy of f32 numbers with 10 bits behind the point.
+static std::vector<std::byte> roundToTf32(DevicePtr pointer, uint64_t bytes) {
+  std::vector<std::byte> copy(bytes);
+  std::memcpy(copy.data(), reinterpret_cast<const void *>(uintptr_t(pointer)), bytes);
+  for (size_t at = 0; at < bytes; at += sizeof(uint32_t)) {
+    uint32_t bits;
+    std::memcpy(&bits, &copy[at], sizeof(bits));
+    bits = (bits & 0x7f800000) == 0x7f800000 ? bits : (bits + 0x1000) & ~0x1fffu;
+    std::memcpy(&copy[at], &bits, sizeof(bits));
+  }
+  return copy;
+}
+
 bool Product::multiply(Machine &machine, std::vector<std::byte> &sums) const {
   GemmProblem problem;
   problem.dtype = desc.compute == ComputeType::f64 ? DType::f64 : DType::f32;
@@ -185,9 +213,13 @@ bool Product::multiply(Machine &machine, std::vector<std::byte> &sums) const {
   problem.out = {problem.n, 1, {problem.m * problem.n}};
   if (!machine.engine)
     machine.engine = std::make_shared<ProductEngine>(machine.options.threads);
+  bool tf32 = desc.compute == ComputeType::f32FastTf32;
+  std::vector<std::byte> rounded[2];
+  for (int i = 0; tf32 && i < 2; ++i)
+    rounded[i] = roundToTf32(pointers[i], layouts[i].bytes());
   auto data = [&](int i, int64_t element) {
-    return reinterpret_cast<const std::byte *>(uintptr_t(pointers[i])) +
-           element * int64_t(layouts[i].elementBytes());
+    const std::byte *memory = reinterpret_cast<const std::byte *>(uintptr_t(pointers[i]));
+    return (tf32 ? rounded[i].data() : memory) + element * int64_t(layouts[i].elementBytes());
   };
   int64_t depth = int64_t(k()), parts = std::min<int64_t>(split, depth);
   std::vector<std::byte> part(sums.size());
@@ -208,13 +240,24 @@ bool Product::multiply(Machine &machine, std::vector<std::byte> &sums) const {
   return true;
 }
 
+static std::byte *memoryAt(DevicePtr pointer) {
+  return reinterpret_cast<std::byte *>(uintptr_t(pointer));
+}
+
+/// The epilogue's vector, if it is read, or written.
+bool Product::touchVector(Machine &machine, const Operation &operation, bool write) const {
+  uint64_t size = layouts[3].elementBytes();
+  uint64_t vector = desc.epilogue & epilogueSumsOfB ? n() : m();
+  uint32_t bits = write ? epilogueSumsOfA | epilogueSumsOfB : epilogueBias;
+  return !(desc.epilogue & bits) || machine.touch(operation, desc.bias, vector * size, write);
+}
+
 void Product::run(Machine &machine, const Operation &operation) const {
   bool good = touch(machine, operation, 0, false) && touch(machine, operation, 1, false) &&
               (!uses(2) || touch(machine, operation, 2, false));
   uint64_t size = layouts[3].elementBytes();
-  if (desc.epilogue & epilogueBias)
-    good = good && machine.touch(operation, desc.bias, m() * size, /*write=*/false);
-  if (!good || !touch(machine, operation, 3, true))
+  good = good && touchVector(machine, operation, /*write=*/false);
+  if (!good || !touch(machine, operation, 3, true) || !touchVector(machine, operation, true))
     return;
   DType wideType = desc.compute == ComputeType::f64 ? DType::f64 : DType::f32;
   uint64_t wide = uint64_t(sizeOf(wideType));
@@ -224,7 +267,8 @@ void Product::run(Machine &machine, const Operation &operation) const {
   auto data = [&](int i) { return reinterpret_cast<std::byte *>(uintptr_t(pointers[i])); };
   MatrixLayout c = stridesOf(layouts[2], cuda::Operation::none);
   MatrixLayout d = stridesOf(layouts[3], cuda::Operation::none);
-  const std::byte *bias = reinterpret_cast<const std::byte *>(uintptr_t(desc.bias));
+  const std::byte *bias = memoryAt(desc.bias);
+  DataType outType = layouts[3].type;
   const std::byte *sum = sums.data();
   for (int64_t batch = 0; batch < layouts[3].batch; ++batch)
     for (uint64_t row = 0; row < m(); ++row)
@@ -238,11 +282,32 @@ void Product::run(Machine &machine, const Operation &operation) const {
         if (beta != 0)
           value += beta * loadScalar(dtypeOf(layouts[2].type), data(2) + at(c));
         if (desc.epilogue & epilogueBias)
-          value += loadScalar(dtypeOf(layouts[3].type), bias + row * size);
+          value += loadScalar(dtypeOf(outType), bias + row * size);
         if (desc.epilogue & epilogueRelu)
-          value = std::max(value, 0.0);
-        store(layouts[3].type, value, data(3) + at(d));
+          value = std::max(0.0, value); // NaN becomes 0, as users of the library report.
+        store(outType, value, data(3) + at(d));
       }
+  addUpDepth();
+}
+
+/// Sums of A's rows or B's columns, in no order that anybody may rely on.
+void Product::addUpDepth() const {
+  bool ofA = desc.epilogue & epilogueSumsOfA;
+  if (!ofA && !(desc.epilogue & epilogueSumsOfB))
+    return;
+  const ProductLayout &layout = layouts[ofA ? 0 : 1];
+  MatrixLayout strides = stridesOf(layout, ofA ? desc.a : desc.b);
+  if (!ofA)
+    std::swap(strides.rowStride, strides.columnStride);
+  std::byte *from = memoryAt(pointers[ofA ? 0 : 1]), *to = memoryAt(desc.bias);
+  for (int64_t i = 0; i < int64_t(ofA ? m() : n()); ++i) {
+    double sum = 0;
+    for (int64_t at = 0; at < int64_t(k()); ++at)
+      sum += loadScalar(dtypeOf(layout.type),
+                        from + (i * strides.rowStride + at * strides.columnStride) *
+                                   int64_t(layout.elementBytes()));
+    store(layouts[3].type, sum, to + uint64_t(i) * layouts[3].elementBytes());
+  }
 }
 
 } // namespace minigptc::runtime::cuda::test

@@ -19,14 +19,21 @@ struct BlasState {
   int device = 0;
 };
 
-enum Epilogue : uint32_t { epilogueDefault = 1, epilogueRelu = 2, epilogueBias = 4 };
+/// Bits of cublasLtEpilogue_t.
+enum EpilogueBits : uint32_t {
+  epilogueDefault = 1,
+  epilogueRelu = 2,
+  epilogueBias = 4,
+  epilogueSumsOfA = 256, ///< over the depth
+  epilogueSumsOfB = 512
+};
 
 struct ProductDesc {
   ComputeType compute = ComputeType::f32;
   DataType scale = DataType::f32;
   cuda::Operation a = cuda::Operation::none, b = cuda::Operation::none;
   uint32_t epilogue = epilogueDefault;
-  DevicePtr bias = 0; ///< as many elements of D's type as D has rows
+  DevicePtr bias = 0; ///< of D's type: for each row of D, or column of B
 };
 
 struct ProductLayout {
@@ -74,6 +81,9 @@ struct Product {
   void run(Machine &machine, const Operation &operation) const;
 
 private:
+  Status checkEpilogue() const;
+  bool touchVector(Machine &machine, const Operation &operation, bool write) const;
+  void addUpDepth() const;
   bool touch(Machine &machine, const Operation &operation, int i, bool write) const;
   /// op(A) · op(B), row-major, of each member; false if the host refuses.
   bool multiply(Machine &machine, std::vector<std::byte> &sums) const;

@@ -42,6 +42,8 @@ struct TestDeviceOptions {
   /// What the library prefers: 0, to compute products as the host does; else to split their
   /// sums, one way or another, which changes the last bits, as another version of it may.
   uint64_t taste = 0;
+  /// Whether the library has no algorithm for products with an epilogue.
+  bool plainProducts = false;
 };
 
 enum class HazardKind {
