@@ -72,7 +72,7 @@ static StatusOr<std::string> driverFor(const Program &program, const SessionOpti
     return options.driver; // Who opens it names those that there are.
   return Status(StatusCode::failedPrecondition,
                 "the program is compiled for " + quote(own) + ", not for " + quote(options.driver))
-      .withHelp(std::string("compile it with --target ") + (cuda ? "cpu" : "cuda"));
+      .withHelp("compile it with --target " + (cuda ? "cpu" : options.driver));
 }
 
 struct Session::Impl {

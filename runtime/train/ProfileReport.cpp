@@ -51,10 +51,17 @@ std::string rate(double amount, double seconds) {
   return amount > 0 && seconds > 0 ? format("%8.1f", amount / seconds * 1e-9) : format("%8s", "");
 }
 
+/// "1 product", "2 products".
+std::string counted(double number, const std::string &what) {
+  std::string text = format("%.0f ", number) + what;
+  return text.starts_with("1 ") ? text : text + "s";
+}
+
 class Report {
 public:
-  Report(std::span<const ProfiledStep> steps, int threads, int64_t devices)
-      : steps_(steps), threads_(threads), devices_(devices) {
+  /// `threads`: of a device; 0: it does not tell what its threads do. `where`: "" for the host.
+  Report(std::span<const ProfiledStep> steps, int threads, int64_t devices, std::string where)
+      : steps_(steps), threads_(threads), devices_(devices), where_(std::move(where)) {
     for (const ProfiledStep &step : steps) {
       total_ += step.seconds() * double(devices);
       for (const ProfiledInstruction &instruction : step.instructions)
@@ -75,10 +82,10 @@ private:
   }
 
   std::string summary() const {
-    return format("profile of %zu steps: %.3f ms a step, %.0f instructions, %.1f %% of the time in "
-                  "them\n",
-                  steps_.size(), perStep(total_) * 1e3, perStep(double(instructions_)),
-                  100 * inside_ / total_);
+    return "profile of " + counted(double(steps_.size()), "step") +
+           (where_.empty() ? "" : " on " + where_) +
+           format(": %.3f ms a step, %.0f instructions, %.1f %% of the time in them\n",
+                  perStep(total_) * 1e3, perStep(double(instructions_)), 100 * inside_ / total_);
   }
 
   std::string lines() const {
@@ -87,15 +94,17 @@ private:
     Sums sums = sumBy(steps_, lineOf);
     for (const auto &[line, sum] : std::span(sums).first(std::min(kLines, sums.size())))
       text += timeAndShare(sum) + " " + rate(sum.flops, sum.seconds) +
-              rate(sum.bytes, sum.seconds) +
-              format("  %s: %.0f products, %.0f others\n", line.c_str(),
-                     perStep(double(sum.products)), perStep(double(sum.calls - sum.products)));
+              rate(sum.bytes, sum.seconds) + "  " + line + ": " +
+              counted(perStep(double(sum.products)), "product") + ", " +
+              counted(perStep(double(sum.calls - sum.products)), "other") + "\n";
     return text;
   }
 
   std::string instructions() const {
-    std::string text = "\nkernels and matrix products; busy: how much of the threads' time\n"
-                       "   ms/step   share    calls  GFLOP/s    GB/s  busy  what\n";
+    std::string text = std::string("\nkernels and matrix products") +
+                       (threads_ > 0 ? "; busy: how much of the threads' time" : "") +
+                       "\n   ms/step   share    calls  GFLOP/s    GB/s" +
+                       (threads_ > 0 ? "  busy" : "") + "  what\n";
     Sum rest;
     Sums sums = sumBy(steps_, [](const InstructionInfo &what) {
       return std::string(what.kind) + " " + what.name +
@@ -108,17 +117,23 @@ private:
         continue;
       }
       text += timeAndShare(sum) + format(" %8.0f ", perStep(double(sum.calls))) +
-              rate(sum.flops, sum.seconds) + rate(sum.bytes, sum.seconds) +
-              format(" %4.0f%%  ", 100 * sum.busySeconds / (sum.seconds * threads_)) +
+              rate(sum.flops, sum.seconds) + rate(sum.bytes, sum.seconds) + busyShare(sum) + "  " +
               nameOf(*sum.what) + "\n";
     }
     if (rest.calls > 0)
       text += timeAndShare(rest) + format(" %8.0f ", perStep(double(rest.calls))) +
-              format("%24smuch smaller ones\n", "");
+              format("%*smuch smaller ones\n", widthBehindCalls(), "");
     Sum between;
     between.seconds = total_ - inside_;
-    return text + timeAndShare(between) + format("%34sbetween instructions\n", "");
+    return text + timeAndShare(between) +
+           format("%*sbetween instructions\n", 10 + widthBehindCalls(), "");
   }
+
+  std::string busyShare(const Sum &sum) const {
+    return threads_ > 0 ? format(" %4.0f%%", 100 * sum.busySeconds / (sum.seconds * threads_)) : "";
+  }
+  /// Of the columns between the calls and the name.
+  int widthBehindCalls() const { return threads_ > 0 ? 24 : 18; }
 
   /// "model.cpp:12", "model.cpp:12 (compiler/nn/Layers.cpp:32)": the user's line, and where
   /// in the library it led.
@@ -140,6 +155,7 @@ private:
   std::span<const ProfiledStep> steps_;
   int threads_;
   int64_t devices_;
+  std::string where_;
   int64_t instructions_ = 0;
   /// Seconds of all steps and devices; those within instructions.
   double total_ = 0, inside_ = 0;
@@ -148,7 +164,10 @@ private:
 } // namespace
 
 std::string StepProfile::report() const {
-  return steps().empty() ? "" : Report(steps(), session_.threads(), session_.devices()).text();
+  if (steps().empty())
+    return "";
+  std::string where = session_.target() == "cpu" ? "" : session_.deviceName();
+  return Report(steps(), session_.threads(), session_.devices(), std::move(where)).text();
 }
 
 } // namespace minigptc::runtime

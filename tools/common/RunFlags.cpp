@@ -168,7 +168,8 @@ minigptc::runTraining(runtime::TrainingSession &training, runtime::Session &sess
   return result && !written ? runtime::StatusOr<runtime::TrainingResult>(written) : result;
 }
 
-void minigptc::printResult(const runtime::TrainingResult &result, const std::string &outDir) {
+void minigptc::printResult(const runtime::TrainingResult &result, const std::string &outDir,
+                           const std::string &target) {
   long long steps = (long long)result.steps;
   if (result.made > 0 && !std::isfinite(result.finalLoss))
     std::printf("steps %lld, last loss not finite, updates skipped: %lld, run in %s\n", steps,
@@ -176,6 +177,7 @@ void minigptc::printResult(const runtime::TrainingResult &result, const std::str
   else if (result.made == 0)
     std::printf("steps %lld, none of them now, run in %s\n", steps, outDir.c_str());
   else
-    std::printf("steps %lld, final loss %.6g, %.0f tokens/s, run in %s\n", steps, result.finalLoss,
-                result.tokensPerSecond, outDir.c_str());
+    std::printf("steps %lld, final loss %.6g, %.0f tokens/s%s, run in %s\n", steps,
+                result.finalLoss, result.tokensPerSecond, target == "cuda:test" ? " emulated" : "",
+                outDir.c_str());
 }

@@ -60,8 +60,9 @@ runtime::StatusOr<runtime::TrainingResult> runTraining(runtime::TrainingSession 
                                                        const std::string &profile,
                                                        std::unique_ptr<runtime::TrainingLog> log);
 
-/// One line on stdout: what a run came to.
-void printResult(const runtime::TrainingResult &result, const std::string &outDir);
+/// One line on stdout: what a run on that target came to.
+void printResult(const runtime::TrainingResult &result, const std::string &outDir,
+                 const std::string &target);
 
 } // namespace minigptc
 

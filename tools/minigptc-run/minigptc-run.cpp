@@ -173,8 +173,6 @@ Status train(Session &session, const Flags &flags, const RunConfig &config) {
   TrainingOptions options = flags.run.trainingOptions(config);
   options.log = log.get();
   options.target = session.target();
-  if (!flags.run.quiet && options.target != "cpu")
-    fprintf(stderr, "target: %s, %s\n", options.target.c_str(), session.deviceName().c_str());
   options.gemmPeak = [&] { return session.measureGemmPeak(); };
   StatusOr<TrainingSession> training = TrainingSession::prepare(config, options);
   if (!training)
@@ -183,7 +181,7 @@ Status train(Session &session, const Flags &flags, const RunConfig &config) {
       runTraining(*training, session, flags.run.profile, std::move(log));
   if (!result)
     return result.status();
-  printResult(*result, options.outDir);
+  printResult(*result, options.outDir, options.target);
   return Status::success();
 }
 
@@ -201,6 +199,8 @@ Status runArtifact(const Flags &flags) {
     return metadata.status();
   RunConfig config = metadata->config;
   MINIGPTC_RETURN_IF_ERROR(flags.apply(config));
+  if (!flags.run.quiet && session->target() != "cpu")
+    fprintf(stderr, "target: %s, %s\n", session->target().c_str(), session->deviceName().c_str());
   if (flags.timedSteps)
     return timeSteps(*session, config, *flags.timedSteps, flags.run.profile, flags.run.peakFlops);
   if (flags.prompt)

@@ -113,7 +113,7 @@ Status train(TrainFlags &flags) {
       runTraining(*training, loaded->session, flags.run.profile, std::move(log));
   if (!result)
     return result.status();
-  printResult(*result, options.outDir);
+  printResult(*result, options.outDir, options.target);
   return Status::success();
 }
 

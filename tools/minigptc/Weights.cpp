@@ -69,6 +69,8 @@ runtime::StatusOr<TrainedModel> minigptc::loadTrained(const WeightFlags &flags,
   runtime::StatusOr<LoadedProgram> loaded = buildSession(source->config, entries, build);
   if (!loaded)
     return loaded.status();
+  if (!quiet)
+    fprintf(stderr, "target: %s\n", build.describeTarget().c_str());
   if (source->checkpoint)
     return TrainedModel{std::move(source->config), std::move(loaded->session),
                         runtime::parametersOf(source->checkpoint->tensors)};

@@ -15,9 +15,8 @@ using namespace minigptc::cpu;
 using namespace minigptc::graph::kernel;
 
 LogicalResult minigptc::cpu::verifyKernel(func::FuncOp kernel) {
-  return target::verifyKernel(kernel, "CPU", "cpu", [](Operation *op) {
-    return isa<graph::WholeKernelOp>(op);
-  });
+  return target::verifyKernel(kernel, "CPU", "cpu",
+                              [](Operation *op) { return isa<graph::WholeKernelOp>(op); });
 }
 
 namespace {
@@ -31,6 +30,7 @@ public:
 
 private:
   void bindBuffers();
+  void recordFacts(const KernelPlan &plan, ModuleOp module);
   scf::ForOp enterItems(int64_t firstItem, int64_t items);
   void emitRows(const RowPlan &plan);
   void emitWhole(graph::WholeKernelOp op);
@@ -85,7 +85,18 @@ OwningOpRef<ModuleOp> KernelEmitter::emit() {
   }
   elements->finish();
   func::ReturnOp::create(builder, loc);
+  recordFacts(plan, *module);
   return module;
+}
+
+/// What the code takes for granted, beside the code: `SYMBOL.items`, `SYMBOL.scratch`. The
+/// driver compares (runtime/drivers/host), for an artifact's tables may be forged.
+void KernelEmitter::recordFacts(const KernelPlan &plan, ModuleOp module) {
+  builder.setInsertionPointToEnd(module.getBody());
+  for (auto [fact, value] : {std::pair("items", plan.items), std::pair("scratch", plan.scratch)})
+    LLVM::GlobalOp::create(builder, loc, builder.getI64Type(), /*isConstant=*/true,
+                           LLVM::Linkage::External, (kernel.getSymName() + "." + fact).str(),
+                           builder.getI64IntegerAttr(value));
 }
 
 void KernelEmitter::bindBuffers() {

@@ -129,6 +129,23 @@ private:
   uint64_t scratchBytes_ = 0;
 };
 
+/// What the compiler says beside the code (KernelEmitter.cpp) against what the tables say: code
+/// that gets less memory than it takes, or other items than it has, would write anywhere.
+Status checkFacts(const SharedObject &object, const KernelFacts &facts) {
+  auto differs = [&](const std::string &what) {
+    return Status(StatusCode::dataLoss, "kernel " + quote(facts.symbol) + " " + what);
+  };
+  auto *items = static_cast<const int64_t *>(object.find(facts.symbol + ".items"));
+  auto *scratch = static_cast<const uint64_t *>(object.find(facts.symbol + ".scratch"));
+  if (items && facts.items != *items)
+    return differs("has code for " + std::to_string(*items) + " work items, not for " +
+                   std::to_string(facts.items));
+  if (scratch && facts.scratch < *scratch)
+    return differs("takes " + std::to_string(*scratch) + " bytes of scratch memory; it is lent " +
+                   std::to_string(facts.scratch));
+  return {};
+}
+
 class HostDevice final : public Device {
 public:
   explicit HostDevice(const DeviceOptions &options) : pool_(options.threads) {
@@ -161,6 +178,7 @@ public:
       void *symbol = object->find(facts.symbol);
       if (!symbol)
         return Status(StatusCode::dataLoss, "the code has no kernel " + quote(facts.symbol));
+      MINIGPTC_RETURN_IF_ERROR(checkFacts(*object, facts));
       kernels.push_back({reinterpret_cast<decltype(HostKernel::run)>(symbol), facts.items,
                          facts.grain, facts.scratch});
     }

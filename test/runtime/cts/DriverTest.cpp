@@ -152,6 +152,10 @@ TEST_CASE("cts: every thread lends a kernel scratch memory of its own") {
     auto queue = require(device.createQueue());
     constexpr int64_t count = 100000;
     auto code = require(device.load(testCode({{"through", count, 256, /*scratch=*/1024}})));
+    StatusOr<std::unique_ptr<Executable>> less =
+        device.load(testCode({{"through", count, 256, /*scratch=*/1023}}));
+    CHECK(less.status().message() ==
+          "kernel 'through' takes 1024 bytes of scratch memory; it is lent 1023");
     auto large =
         require(device.load(testCode({{"through", count, 256, /*scratch=*/uint64_t(1) << 60}})));
     auto a = upload(device, numbers(count)), out = upload(device, std::vector<float>(count));

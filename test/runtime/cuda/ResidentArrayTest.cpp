@@ -35,13 +35,20 @@ Array indices() { return Array::fromSpan<int32_t>({4}, std::vector<int32_t>{0, 5
 /// Does not change where the array lies.
 Values valuesOf(const Array &array) {
   std::span<const float> values = array.span<float>();
+  REQUIRE(values.size() == 64);
   return {values.begin(), values.end()};
+}
+void set(Array &array, size_t i, float value) {
+  std::span<float> values = array.span<float>();
+  REQUIRE(i < values.size());
+  values[i] = value;
 }
 
 std::vector<Array> run(Session &session, std::string_view entry, std::vector<Array> inputs) {
   StatusOr<std::vector<Array>> made = session.run(entry, std::move(inputs));
   INFO((made ? "" : made.status().message()));
   REQUIRE(made);
+  REQUIRE(made->size() == session.entry(entry)->outputs.size());
   return std::move(*made);
 }
 std::vector<Array> step(Session &session, Array w, Array count) {
@@ -133,13 +140,13 @@ TEST_CASE("resident arrays: what the host writes goes to the device") {
     Training training{session};
     for (int i = 0; i < 5; ++i) {
       training.step();
-      training.w.span<float>()[5] = float(i);
+      set(training.w, 5, float(i));
       if (i == 3)
         training.w = training.w.clone();
     }
     Array w = training.w;
     double before = run(session, "total", {w, indices()})[0].scalar();
-    w.span<float>()[9] = 100;
+    set(w, 9, 100);
     double after = run(session, "total", {training.w, indices()})[0].scalar();
     return std::tuple(valuesOf(training.w), before, after);
   };
@@ -157,9 +164,8 @@ TEST_CASE("resident arrays: another entry uses them where they lie, or as a copy
     training.step();
     expected.step();
     double total = 0;
-    Traffic traffic = trafficOf(fake, [&] {
-      total = run(session, "total", {training.w, indices()})[0].scalar();
-    });
+    Traffic traffic = trafficOf(
+        fake, [&] { total = run(session, "total", {training.w, indices()})[0].scalar(); });
     CHECK(total == run(host, "total", {expected.w, indices()})[0].scalar());
     if (i > 1)
       CHECK(traffic == Traffic{kSlot, kSlot, 0});
@@ -171,9 +177,8 @@ TEST_CASE("resident arrays: another entry uses them where they lie, or as a copy
   expected.step();
   CHECK(valuesOf(training.w) == valuesOf(expected.w));
   CHECK(run(session, "total", {other, indices()})[0].scalar() == 8);
-  Traffic traffic = trafficOf(fake, [&] {
-    CHECK(run(session, "total", {other, indices()})[0].scalar() == 8);
-  });
+  Traffic traffic =
+      trafficOf(fake, [&] { CHECK(run(session, "total", {other, indices()})[0].scalar() == 8); });
   CHECK(traffic == Traffic{kSlot, kSlot, 0}); // It is still there.
 }
 
@@ -189,13 +194,12 @@ TEST_CASE("resident arrays: the next input is sent while the device works") {
     session.meanwhile([&] {
       ++calls;
       Array w = weights();
-      w.span<float>()[5] = float(i);
+      set(w, 5, float(i));
       next = session.prefetch("total", "w", w);
     });
     double total = 0;
-    Traffic traffic = trafficOf(fake, [&] {
-      total = run(session, "total", {now, indices()})[0].scalar();
-    });
+    Traffic traffic =
+        trafficOf(fake, [&] { total = run(session, "total", {now, indices()})[0].scalar(); });
     CHECK(total == expected);
     CHECK(calls == 1);
     REQUIRE(next);
@@ -204,7 +208,7 @@ TEST_CASE("resident arrays: the next input is sent while the device works") {
       CHECK(traffic == Traffic{kSlot + kWeights, kSlot, kWeights});
   }
   CHECK(fake.calls("cuGraphLaunch") > 0);
-  CHECK(std::as_const(*next).span<float>()[5] == 7);
+  CHECK(valuesOf(*next)[5] == 7);
   CHECK(run(session, "total", {*next, indices()})[0].scalar() == expected);
   CHECK_FALSE(session.prefetch("total", "y", weights()));
 }

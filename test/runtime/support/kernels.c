@@ -38,6 +38,9 @@ void through(void *const *buffers, int64_t begin, int64_t end, void *scratch) {
   for (int64_t i = begin; i < end; ++i)
     middle[i % 256] = a[i], out[i] = middle[i % 256];
 }
+/* As the compiler records it. */
+extern const uint64_t through_scratch __asm__("through.scratch");
+const uint64_t through_scratch = 1024;
 
 /* count + 1 */
 void count(void *const *buffers, int64_t begin, int64_t end, void *scratch) {

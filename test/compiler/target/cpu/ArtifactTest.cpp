@@ -1,6 +1,9 @@
 //===- ArtifactTest.cpp - from text to a running program ------------------===//
 #include "minigptc/compiler/Compile.h"
 #include "minigptc/runtime/Session.h"
+#include "runtime/drivers/Builtin.h"
+#include "runtime/exec/ArtifactReader.h"
+#include "runtime/hal/Driver.h"
 #include <catch2/catch.hpp>
 
 #include <fstream>
@@ -193,4 +196,39 @@ TEST_CASE("errors name what is wrong and where") {
   options.target = "tpu";
   CHECK_THROWS_WITH(compileText(kProgram, "f.mlir", options),
                     Catch::Contains("unknown target 'tpu'"));
+}
+
+TEST_CASE(
+    "tables that promise a kernel other work, or less memory, than its code has are refused") {
+  std::string text = R"(
+func.func @f(%q: tensor<1x8x2x8xf32>, %x: tensor<3xf32>) -> (tensor<1x8x2x8xf32>, tensor<3xf32>) attributes {graph.entry} {
+  %0, %lse = graph.attention %q, %q, %q scale = 0.5 kind = causal : tensor<1x8x2x8xf32>, tensor<1x8x2x8xf32>, tensor<1x8x2x8xf32> -> tensor<1x8x2x8xf32>, tensor<1x2x8xf32>
+  %1 = graph.tanh %x : tensor<3xf32>
+  return %0, %1 : tensor<1x8x2x8xf32>, tensor<3xf32>
+})";
+  std::vector<std::byte> artifact = compileText(text, "f.mlir", uncached()).artifact;
+  runtime::StatusOr<runtime::Program> program = runtime::readArtifact(artifact);
+  REQUIRE(program);
+  runtime::registerBuiltinDrivers();
+  auto device = runtime::openDevice("host", 0, {.threads = 1});
+  REQUIRE(device);
+  const runtime::DeviceCode code = program->deviceCode();
+  CHECK((*device)->load(code).status().message() == "");
+  uint64_t lent = 0;
+  for (size_t i = 0; i < code.kernels.size(); ++i) {
+    runtime::DeviceCode forged = code;
+    ++forged.kernels[i].items;
+    CHECK_THAT(
+        (*device)->load(forged).status().message(),
+        Catch::Contains(" work items, not for " + std::to_string(code.kernels[i].items + 1)));
+    lent += code.kernels[i].scratch;
+    if (code.kernels[i].scratch == 0)
+      continue;
+    forged = code;
+    --forged.kernels[i].scratch;
+    CHECK_THAT((*device)->load(forged).status().message(),
+               Catch::Contains(" bytes of scratch memory; it is lent "));
+  }
+  CHECK(code.kernels.size() == 2);
+  CHECK(lent > 0);
 }

@@ -212,12 +212,18 @@ TEST_CASE("replicas that differ are found") {
   std::ifstream file(MINIGPTC_MESH_STEP);
   std::stringstream text;
   text << file.rdbuf();
-  std::string ir = text.str(), over = "over @mesh [\"data\"] combine";
-  ir.replace(ir.find(over), over.size(), "over @mesh [\"tensor\"] combine");
-  StatusOr<Session> session =
-      Session::load(compileText(ir, "wrong.mlir").artifact, {.checkReplicas = true});
-  REQUIRE(session.ok());
-  Status status = session->run("step", {weights(), Array::scalar<int64_t>(0), batch()}).status();
-  CHECK(status.message() == "output 'state.w' is not the same on devices 0 and 2, first at "
-                            "element 0 of their part");
+  std::string right = text.str(), wrong = right, over = "over @mesh [\"data\"] combine";
+  wrong.replace(wrong.find(over), over.size(), "over @mesh [\"tensor\"] combine");
+  auto step = [](const std::string &ir, const std::string &target) {
+    StatusOr<Session> session = Session::load(
+        compileText(ir, "step.mlir", {.target = target}).artifact, {.checkReplicas = true});
+    REQUIRE(session.ok());
+    return session->run("step", {weights(), Array::scalar<int64_t>(0), batch()}).status();
+  };
+  for (std::string target : {"cpu", "cuda:test"}) {
+    INFO(target);
+    CHECK(step(right, target).message() == "");
+    CHECK(step(wrong, target).message() ==
+          "output 'state.w' is not the same on devices 0 and 2, first at element 0 of their part");
+  }
 }
