@@ -121,10 +121,11 @@ static Value *fromInteger(IRBuilder<> &builder, StringRef name, CallInst &call) 
   bool isSigned = name == "i2f.rn" || name == "i2d.rn" || name == "ll2f.rn" || name == "ll2d.rn";
   bool isUnsigned =
       name == "ui2f.rn" || name == "ui2d.rn" || name == "ull2f.rn" || name == "ull2d.rn";
+  if (!isSigned && !isUnsigned)
+    return nullptr; // It may have no operand.
   Value *value = call.getArgOperand(0);
-  if (isSigned)
-    return builder.CreateSIToFP(value, call.getType());
-  return isUnsigned ? builder.CreateUIToFP(value, call.getType()) : nullptr;
+  return isSigned ? builder.CreateSIToFP(value, call.getType())
+                  : builder.CreateUIToFP(value, call.getType());
 }
 
 /// To bf16, f16 or tf32, from one or two f32: the first of two is the upper half.
