@@ -37,4 +37,9 @@ StatusOr<size_t> InputFile::read(std::span<char> buffer) {
   return filled;
 }
 
+Status InputFile::seek(int64_t offset) {
+  return lseek(descriptor_, offset, SEEK_SET) == offset ? Status::success()
+                                                        : fileError(errno, "read", name_);
+}
+
 } // namespace minigptc::runtime

@@ -12,6 +12,7 @@
 
 #include "minigptc/runtime/Status.h"
 
+#include <cstdint>
 #include <span>
 #include <string>
 #include <utility>
@@ -34,6 +35,8 @@ public:
 
   /// Fills the buffer, but for the last piece. 0: the end.
   StatusOr<size_t> read(std::span<char> buffer);
+  /// The next byte to read is that of this offset. Not of a pipe.
+  Status seek(int64_t offset);
   /// For messages.
   const std::string &name() const { return name_; }
 

@@ -13,7 +13,7 @@ static constexpr int kMaxDepth = 100;
 
 std::string JsonReader::place(size_t offset) const {
   std::string_view before = text_.substr(0, offset);
-  size_t line = size_t(std::count(before.begin(), before.end(), '\n')) + 1;
+  int64_t line = line_ + std::count(before.begin(), before.end(), '\n');
   size_t lineStart = before.rfind('\n') == before.npos ? 0 : before.rfind('\n') + 1;
   return file_ + ":" + std::to_string(line) + ":" + std::to_string(offset - lineStart + 1);
 }

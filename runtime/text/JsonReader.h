@@ -26,7 +26,9 @@ namespace minigptc::runtime::text {
 /// callbacks of `object` and `array` must read the value that they are called for.
 class JsonReader {
 public:
-  JsonReader(std::string_view text, std::string file) : text_(text), file_(std::move(file)) {}
+  /// `line`: of the file, where the text begins.
+  JsonReader(std::string_view text, std::string file, int64_t line = 1)
+      : text_(text), file_(std::move(file)), line_(line) {}
 
   template <typename Member> Status object(Member &&member) {
     MINIGPTC_RETURN_IF_ERROR(open('{', "an object"));
@@ -86,6 +88,7 @@ private:
 
   std::string_view text_;
   std::string file_;
+  int64_t line_;
   size_t at_ = 0;
   int depth_ = 0;
 };

@@ -63,7 +63,9 @@ Status PartedText::process(size_t length) {
     std::span<const uint8_t> bytes(buffer_.data() + begin, ends_[size_t(index)] - begin);
     worker_.work(Part{bytes, size_t(index), worker});
   });
-  return worker_.end(ends_.size());
+  MINIGPTC_RETURN_IF_ERROR(worker_.end(ends_.size()));
+  processed_ += int64_t(length);
+  return Status::success();
 }
 
 void PartedText::setEnds(size_t length) {

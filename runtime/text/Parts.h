@@ -43,6 +43,8 @@ public:
   Status add(std::string_view bytes);
   /// The text ends; the next `add` begins another one.
   Status finish();
+  /// Bytes of all texts that are worked on, from the first on.
+  int64_t processed() const { return processed_; }
 
 private:
   size_t batchBytes() const;
@@ -58,6 +60,7 @@ private:
   std::vector<uint8_t> buffer_;
   size_t wanted_;            ///< bytes in the buffer with which a batch begins
   std::vector<size_t> ends_; ///< of the parts of a batch
+  int64_t processed_ = 0;
 };
 
 } // namespace minigptc::runtime::text

@@ -73,4 +73,6 @@ Status TextEncoder::add(std::string_view bytes) { return state_->text().add(byte
 
 Status TextEncoder::finish() { return state_->text().finish(); }
 
+int64_t TextEncoder::encodedBytes() const { return state_->text().processed(); }
+
 } // namespace minigptc::runtime

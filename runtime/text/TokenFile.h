@@ -29,9 +29,9 @@ std::string tokenizerHashText(const Tokenizer &tokenizer);
 struct TokenFileInfo {
   int width = 0;           ///< bytes of an id, 2 or 4
   int64_t headerBytes = 0; ///< before the first id
-  std::optional<int64_t> tokens, vocabulary, textBytes;
-  std::optional<int64_t> separator; ///< the id that ends a document
-  std::string tokenizer;            ///< its hash, as text; empty: unknown
+  std::optional<int64_t> tokens = {}, vocabulary = {}, textBytes = {};
+  std::optional<int64_t> separator = {}; ///< the id that ends a document
+  std::string tokenizer = {};            ///< its hash, as text; empty: unknown
 
   /// The contents of a side file.
   std::string toJson() const;

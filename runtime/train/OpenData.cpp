@@ -1,4 +1,5 @@
 //===- OpenData.cpp - what a configuration's data section names -----------===//
+#include "runtime/text/DataFolder.h"
 #include "runtime/text/TokenFile.h"
 #include "runtime/train/JoinedTokens.h"
 #include "runtime/train/TextTokens.h"
@@ -112,6 +113,12 @@ Status DataOpener::openDummy() {
 SourceOr DataOpener::openFile(const std::string &path) {
   SourceOr source =
       openTokenFile(path, model_.vocabSize, sources_.tokenizer ? &*sources_.tokenizer : nullptr);
+  DataFolder folder(std::filesystem::path(path).parent_path().string());
+  std::error_code ignored;
+  if (std::filesystem::exists(folder.progress(), ignored))
+    return Status(StatusCode::failedPrecondition,
+                  "the data in '" + folder.path() + "' are not complete")
+        .withHelp("`minigptc data prepare` with the same arguments goes on");
   if (!source)
     return source;
   StatusOr<std::optional<TokenFileInfo>> info = readTokenFileInfo(path);

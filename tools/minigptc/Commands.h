@@ -20,6 +20,8 @@ void addInspectCommand(CLI::App &app, int &exitStatus);
 void addDevicesCommand(CLI::App &app, int &exitStatus);
 void addConfigCommand(CLI::App &app, int &exitStatus);
 void addDataCommand(CLI::App &app, int &exitStatus);
+/// Of `data`.
+void addPrepareCommand(CLI::App &parent, int &exitStatus);
 void addTokenizerCommand(CLI::App &app, int &exitStatus);
 
 } // namespace minigptc

@@ -29,6 +29,7 @@ void minigptc::addDataCommand(CLI::App &app, int &exitStatus) {
   CLI::App *command = app.add_subcommand("data", "Makes training data");
   command->footer("Example:\n  minigptc data stories --bytes 1000000 --seed 1 -o stories.txt");
   command->require_subcommand(1);
+  addPrepareCommand(*command, exitStatus);
   CLI::App *stories =
       command->add_subcommand("stories", "Writes small English stories from a seeded grammar");
   stories->footer("Example:\n  minigptc data stories --bytes 1000000 --seed 1 -o stories.txt");

@@ -109,6 +109,9 @@ public:
   Status add(std::string_view bytes);
   /// The text ends here; the next `add` begins another one.
   Status finish();
+  /// Of all bytes that were added, so many are in the ids that the sink has got. The rest can be
+  /// encoded as another text, with the same ids.
+  int64_t encodedBytes() const;
 
 private:
   class State;

@@ -1,0 +1,147 @@
+//===- PrepareCommand.cpp - minigptc data prepare -------------------------===//
+#include "tools/minigptc/Commands.h"
+
+#include "runtime/base/Cancellation.h"
+#include "runtime/base/Format.h"
+#include "runtime/data/Preparation.h"
+#include "tools/common/CommandLine.h"
+
+#include <chrono>
+#include <csignal>
+#include <cstdlib>
+#include <memory>
+#include <unistd.h>
+
+using namespace minigptc;
+using runtime::Status;
+using runtime::StatusOr;
+
+namespace {
+
+struct PrepareFlags {
+  runtime::PreparationOptions options;
+  std::string tokenizer, separator;
+  bool quiet = false;
+};
+
+/// A line that changes on a terminal, else one every ten seconds.
+class ProgressLine {
+public:
+  explicit ProgressLine(bool quiet) : quiet_(quiet) {
+    const char *terminal = std::getenv("TERM");
+    live_ = ::isatty(STDERR_FILENO) && !(terminal && std::string_view(terminal) == "dumb");
+  }
+  ~ProgressLine() { close(); }
+
+  void show(int64_t bytes, int64_t all, int64_t tokens) {
+    auto now = Clock::now();
+    if (quiet_ ||
+        now - shown_ < (live_ ? std::chrono::milliseconds(100) : std::chrono::seconds(10)))
+      return;
+    if (begunAt_ < 0)
+      begunAt_ = bytes; // What an earlier run has done took no time.
+    shown_ = now;
+    double seconds = std::chrono::duration<double>(now - begun_).count();
+    double rate = double(bytes - begunAt_) / std::max(seconds, 1e-3);
+    std::string left = rate > 0 ? timeText(double(all - bytes) / rate) + " left" : "";
+    std::string line =
+        runtime::format("%lld of %lld MB  %lld tokens  %.1f MB/s  %s", (long long)(bytes / 1000000),
+                        (long long)(all / 1000000), (long long)tokens, rate * 1e-6, left.c_str());
+    fprintf(stderr, live_ ? "\r%s\033[K" : "%s\n", line.c_str());
+    fflush(stderr);
+    open_ = live_;
+  }
+  void close() {
+    if (std::exchange(open_, false))
+      fputc('\n', stderr);
+  }
+
+private:
+  using Clock = std::chrono::steady_clock;
+  static std::string timeText(double seconds) {
+    long total = long(seconds + 0.5);
+    return runtime::format("%ld:%02ld:%02ld", total / 3600, total / 60 % 60, total % 60);
+  }
+
+  bool quiet_, live_ = false, open_ = false;
+  int64_t begunAt_ = -1;
+  Clock::time_point begun_ = Clock::now(), shown_ = begun_;
+};
+
+void print(const char *name, const runtime::PreparationReport::Split &split) {
+  printf("%s: %lld tokens of %lld documents, %lld bytes of text\n", name, (long long)split.tokens,
+         (long long)split.documents, (long long)split.textBytes);
+}
+
+Status prepare(const PrepareFlags &flags) {
+  StatusOr<runtime::Tokenizer> tokenizer = runtime::Tokenizer::load(flags.tokenizer);
+  if (!tokenizer)
+    return tokenizer.status();
+  runtime::cancelOnSignals();
+  std::signal(SIGXFSZ, SIG_IGN); // A file beyond the limit is an error of its write.
+  ProgressLine line(flags.quiet);
+  runtime::PreparationOptions options = flags.options;
+  if (!flags.separator.empty())
+    options.separator = flags.separator == "none" ? "" : flags.separator;
+  options.progress = [&](int64_t bytes, int64_t all, int64_t tokens) {
+    line.show(bytes, all, tokens);
+  };
+  options.remark = [&](const std::string &text) {
+    line.close();
+    if (!flags.quiet)
+      printRemark(text);
+  };
+  StatusOr<runtime::PreparationReport> report = runtime::prepareData(*tokenizer, options);
+  line.close();
+  if (!report)
+    return report.status();
+  print("train", report->train);
+  if (report->val.tokens > 0)
+    print("val", report->val);
+  return Status::success();
+}
+
+} // namespace
+
+void minigptc::addPrepareCommand(CLI::App &parent, int &exitStatus) {
+  CLI::App *command = parent.add_subcommand("prepare", "Makes token files of texts");
+  command->footer(
+      "Example:\n"
+      "  minigptc data prepare books web.jsonl --tokenizer tokenizer --val-fraction 0.01 -o data\n"
+      "  minigptc train --preset tiny --data data --set model.vocab_size=5000");
+  auto flags = std::make_shared<PrepareFlags>();
+  runtime::PreparationOptions &options = flags->options;
+  command
+      ->add_option("inputs", options.inputs,
+                   "Texts, JSON Lines (.jsonl, .ndjson, .json), and folders of them")
+      ->required()
+      ->type_name("INPUT");
+  command
+      ->add_option("--tokenizer", flags->tokenizer,
+                   "Folder with tokenizer.json, or vocab.json and merges.txt; or a tokenizer.json")
+      ->required()
+      ->type_name("DIR");
+  command->add_option("--field", options.field, "The field of JSON Lines that has the text")
+      ->type_name("NAME")
+      ->capture_default_str();
+  command
+      ->add_option("--val-fraction", options.valFraction,
+                   "Part of the documents to hold out; of fewer than 100 texts, their ends")
+      ->type_name("X")
+      ->capture_default_str();
+  command
+      ->add_option("--separator", flags->separator,
+                   "The special token behind each document, or none (default: <|endoftext|> or "
+                   "<|end_of_text|>, if the tokenizer has it)")
+      ->type_name("TOKEN");
+  command->add_option("--threads", options.threads, "0: one for each core; the result is the same")
+      ->type_name("N")
+      ->check(CLI::Range(0, 1024))
+      ->capture_default_str();
+  command->add_flag("--restart", options.restart, "Drop an unfinished preparation in the folder");
+  command->add_flag("--quiet", flags->quiet, "Errors and results only");
+  command->add_option("-o,--output", options.folder, "Folder to write")
+      ->required()
+      ->type_name("DIR");
+  command->callback([=, &exitStatus] { exitStatus = reportStatus(prepare(*flags)); });
+}
