@@ -25,6 +25,10 @@ double MatmulFlops::ofOp(Operation *op) {
   }
   if (auto loop = dyn_cast<graph::LoopOp>(op))
     return double(loop.getTripCount()) * ofFunction(loop.getLoopBody().getValue());
+  if (auto cond = dyn_cast<graph::CondOp>(op))
+    return std::max(ofFunction(cond.getOnTrue()), ofFunction(cond.getOnFalse()));
+  if (auto loop = dyn_cast<graph::WhileOp>(op)) // how often, nobody knows
+    return ofFunction(loop.getBody());
   if (auto vjp = dyn_cast<graph::VjpOp>(op))
     return 3 * ofFunction(vjp.getCallee());
   return 0;

@@ -53,7 +53,7 @@ FailureOr<DeviceTensors> interpreter::evaluateLoop(graph::LoopOp loop,
       mine.push_back(carried ? given[*carried] : Tensor(cast<RankedTensorType>(type)));
     }
   for (int64_t call = 0; call < loop.getTripCount(); ++call) {
-    int64_t number = call;
+    int64_t number = loop.isReversed() ? loop.getTripCount() - 1 - call : call;
     DeviceTensors arguments;
     for (auto [mine, given] : llvm::zip_equal(results, operands))
       arguments.push_back(argumentsOf(loop, body, number, given, mine));

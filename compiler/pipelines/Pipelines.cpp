@@ -35,7 +35,7 @@ constexpr StageInfo kStages[] = {
      "dist-insert-reshards,dist-widen-sums"},
     {Stage::spmd, "spmd", "dist-check,dist-partition,dist-bucket"},
     {Stage::fuse, "fuse",
-     "dist-strip,graph-chunk-losses,graph-sink-converts,func.func(lower-all-slices,"
+     "dist-strip,graph-chunk-losses,graph-align-loops,graph-sink-converts,func.func(lower-all-slices,"
      "graph-decompose{keep-whole-kernels=true},canonicalize,cse,"
      "graph-accumulate-scatters,graph-canonicalize-dots,graph-split-reductions,graph-stack-sums,"
      "cse,"

@@ -33,7 +33,6 @@ private:
             mlir::RankedTensorType type, const PartitionSpec &spec,
             const std::source_location &where) const;
   AxisSet axesOf(const PartitionSpec &spec) const;
-  std::string namesOf(AxisSet axes) const;
   void checkSame(const std::string &what, AxisSet varying, const PathSpec &spec) const;
   int64_t partsOf(const DimSpec &dim) const;
 
@@ -126,24 +125,16 @@ AxisSet ShardMapCall::axesOf(const PartitionSpec &spec) const {
   return axes;
 }
 
-std::string ShardMapCall::namesOf(AxisSet axes) const {
-  std::string names;
-  for (const MeshAxis &axis : mesh.axes())
-    if (context.axisSet({axis.name}) & axes)
-      names += (names.empty() ? "'" : ", '") + axis.name + "'";
-  return names;
-}
-
 /// Along axes that its spec does not name, devices must return the same.
 void ShardMapCall::checkSame(const std::string &what, AxisSet varying, const PathSpec &spec) const {
   AxisSet differs = varying & ~axesOf(spec.spec);
   if (!differs)
     return;
-  throw TraceError(what + " may differ between devices along " + namesOf(differs) +
+  throw TraceError(what + " may differ between devices along " + context.namesOf(differs) +
                        ", but its spec " + spec.spec.toString() +
                        " says that it is the same on all of them",
                    spec.where,
-                   {"psum, pmean or allGather over " + namesOf(differs) +
+                   {"psum, pmean or allGather over " + context.namesOf(differs) +
                     " makes it the same; or name the axis in the spec, to have all of them"});
 }
 

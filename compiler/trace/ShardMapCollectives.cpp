@@ -45,6 +45,8 @@ public:
     attributes.append(extra.begin(), extra.end());
     if constexpr (Op::template hasTrait<dist::CollectiveOp::Trait>())
       attributes.push_back(emit.attribute(dist::attr::kOrigins, origins()));
+    if constexpr (Op::template hasTrait<dist::CollectiveOp::Trait>())
+      emit.context.noteCollective(axes_, emit.where);
     mlir::Value result = emit.op<Op>(operands, attributes, type);
     AxisSet varying = emit.context.varying(result);
     emit.context.setVarying(result, differs ? varying | axes_ : varying & ~axes_);

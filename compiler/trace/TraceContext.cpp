@@ -224,8 +224,11 @@ mlir::Value TraceContext::localize(const minigptc::Value &value,
                          "not being traced here",
                      where, {"return it from that function, or pass it as an argument"});
   mlir::Value current = mlir::Value::getFromOpaquePointer(value.opaque());
-  for (; level < scopes.size(); ++level)
+  for (; level < scopes.size(); ++level) {
+    if (AxisSet axes = scopes[level]->capturedVary)
+      inScope(level, [&] { current = vary(current, axes, where); });
     current = capture(*scopes[level], current, scopes[level - 1]->varying.lookup(current), where);
+  }
   return current;
 }
 
@@ -269,13 +272,14 @@ TracedFunction TraceContext::traceFunction(StringRef name, ArrayRef<mlir::Value>
   Location loc = location(where);
   bool isManual = options.manualMesh != nullptr;
   SmallVector<AxisSet> axes(options.varying);
-  for (mlir::Value input : inputs)
-    if (!isManual)
+  if (!isManual && axes.empty())
+    for (mlir::Value input : inputs)
       axes.push_back(varying(input));
   FunctionScope &scope = isManual ? pushScope(options.localTypes, loc)
                                   : pushScope(ValueRange(inputs).getTypes(), loc);
   size_t depth = scopes.size();
   scope.isHost = options.isHost;
+  scope.capturedVary = options.capturedVary;
   if (isManual)
     scope.manualMesh = *options.manualMesh;
   for (auto [argument, varying] : llvm::zip_equal(scope.function.getArguments(), axes))
@@ -299,6 +303,7 @@ TracedFunction TraceContext::traceFunction(StringRef name, ArrayRef<mlir::Value>
   }
   traced.operands.assign(inputs.begin(), inputs.end());
   traced.operands.append(scope.captured);
+  traced.collectives = scope.collectives;
   func::FuncOp function = scope.function;
   function.setPrivate();
   if (options.isHost)
@@ -309,6 +314,8 @@ TracedFunction TraceContext::traceFunction(StringRef name, ArrayRef<mlir::Value>
     function->setAttr(graph::attr::kRemat, options.remat);
   scope.function = nullptr;
   scopes.pop_back();
+  if (!scopes.empty())
+    llvm::append_range(this->scope().collectives, traced.collectives);
   traced.function = table.add(function, name);
   return traced;
 }
@@ -325,6 +332,7 @@ TracedFunction TraceContext::traceShared(StringRef name, StringRef variant,
   if (auto known = scope().shared.find(key); known != scope().shared.end()) {
     TracedFunction traced = known->second;
     llvm::copy(inputs, traced.operands.begin());
+    llvm::append_range(scope().collectives, traced.collectives);
     return traced;
   }
   // On many devices calls may differ in their shardings: there, small functions are inlined.

@@ -25,12 +25,19 @@ namespace minigptc::detail {
 /// Axes of the program's mesh, as bits: those of more than one device, in order.
 using AxisSet = uint32_t;
 
+/// A collective of the program's own, and where it is.
+struct NotedCollective {
+  AxisSet axes;
+  std::source_location where;
+};
+
 /// A finished private function and what its caller must pass.
 struct TracedFunction {
   mlir::func::FuncOp function;
   llvm::SmallVector<mlir::Value> operands; ///< explicit ones, then captured ones
   Tree output;                             ///< its leaves are gone: only structure and types
   llvm::SmallVector<AxisSet> varying;      ///< of the results, as `TraceContext::varying`
+  llvm::SmallVector<NotedCollective> collectives; ///< of the function and of those that it calls
 };
 
 mlir::Type elementType(DType dtype, mlir::MLIRContext *context);
@@ -54,6 +61,9 @@ struct FunctionScope {
   std::optional<Mesh> manualMesh;
   /// The axes along which devices may hold different values; what is not here is the same.
   llvm::DenseMap<mlir::Value, AxisSet> varying;
+  /// Axes along which whatever is captured is said to vary before.
+  AxisSet capturedVary = 0;
+  llvm::SmallVector<NotedCollective> collectives;
   /// Values that were said to vary along more axes.
   llvm::DenseMap<std::pair<mlir::Value, AxisSet>, mlir::Value> varied;
   /// Functions that it calls with shared bodies, by name, variant and types of inputs.
@@ -66,10 +76,14 @@ struct PrivateOptions {
   llvm::SmallVector<unsigned> differentiated = {};
   /// Attribute of the function, or null.
   mlir::Attribute remat = {};
-  /// Of a shardMap's function: the mesh, and types of the inputs and axes along which they vary.
+  /// Of a shardMap's function: the mesh, and types of the inputs.
   const Mesh *manualMesh = nullptr;
   llvm::SmallVector<mlir::Type> localTypes = {};
+  /// Axes along which the inputs vary, there; else none: those of the values.
   llvm::SmallVector<AxisSet> varying = {};
+  /// Of a function that not all devices along these axes run: values from outside are said to
+  /// vary along them there, so that no sum of gradients stands inside.
+  AxisSet capturedVary = 0;
 };
 
 class TraceContext {
@@ -122,6 +136,11 @@ public:
   AxisSet varying(mlir::Value value) { return scope().varying.lookup(value); }
   void setVarying(mlir::ValueRange values, AxisSet axes);
   AxisSet axisSet(llvm::ArrayRef<std::string> axes) const;
+  /// "'data', 'model'".
+  std::string namesOf(AxisSet axes) const;
+  void noteCollective(AxisSet axes, const std::source_location &where) {
+    scope().collectives.push_back({axes, where});
+  }
   /// The value, of which devices along `axes` may hold different ones from here on: where it is used
   /// with such, its gradient is summed. Values without gradient (integers, constants) are as they were.
   mlir::Value vary(mlir::Value value, AxisSet axes, const std::source_location &where);
@@ -142,6 +161,10 @@ public:
   /// Of the parameter whose path is the longest end of this one.
   const ParameterSpec *findParameterSpec(const std::string &path, const Shape &shape) const;
   void reserveName(llvm::StringRef name) { table.reserve(name); }
+  /// Takes a finished private function, or gives its equal (FunctionTable.h).
+  mlir::func::FuncOp addFunction(mlir::func::FuncOp function, llvm::StringRef name) {
+    return table.add(function, name);
+  }
 
   size_t depth() const { return scopes.size(); }
   /// Runs `body` with the outer function number `depth` as the innermost one.

@@ -40,6 +40,14 @@ AxisSet TraceContext::axisSet(ArrayRef<std::string> axes) const {
   return set;
 }
 
+std::string TraceContext::namesOf(AxisSet axes) const {
+  std::string names;
+  for (const MeshAxis &axis : mesh().axes())
+    if (axisSet({axis.name}) & axes)
+      names += (names.empty() ? "'" : ", '") + axis.name + "'";
+  return names;
+}
+
 mlir::Value TraceContext::vary(mlir::Value value, AxisSet axes, const std::source_location &where) {
   AxisSet more = axes & ~varying(value);
   Operation *made = value.getDefiningOp();

@@ -5,18 +5,14 @@ namespace minigptc::runtime {
 static void addBlock(const Program &program, uint32_t number, int64_t times, StepWork &work) {
   for (const Instruction &instruction : program.blocks[number].instructions) {
     uint32_t target = instruction.target;
+    for (const BlockCall &call : program.callsOf(instruction))
+      addBlock(program, call.block, times * int64_t(call.count), work);
     switch (instruction.opcode) {
     case fb::Opcode::launch:
       work.launches[target] += times;
       work.groups[target] += times * program.kernels[target].groupsOf(instruction);
       break;
     case fb::Opcode::gemm: work.products[target] += times; break;
-    case fb::Opcode::call: addBlock(program, target, times, work); break;
-    case fb::Opcode::repeat: {
-      const Loop &loop = program.loops[target];
-      addBlock(program, loop.block, times * int64_t(loop.count), work);
-      break;
-    }
     default: break; // Copies, scalars and collectives are not counted.
     }
   }

@@ -59,6 +59,23 @@ StatusOr<std::span<const std::byte>> readBlob(const fb::Blob *blob,
   return blobs.subspan(blob->offset(), blob->size());
 }
 
+std::vector<BlockCall> Program::callsOf(const Instruction &instruction) const {
+  uint32_t target = instruction.target;
+  switch (instruction.opcode) {
+  case fb::Opcode::call: return {{target}};
+  case fb::Opcode::repeat: {
+    const Loop &loop = loops[target];
+    return {{loop.block, loop.count, loop.strides.size()}};
+  }
+  case fb::Opcode::branch: return {{branches[target].onTrue}, {branches[target].onFalse}};
+  case fb::Opcode::while_loop: {
+    uint64_t own = uint64_t(instruction.numInputs) + instruction.numOutputs;
+    return {{whileLoops[target].condition, 1, own}, {whileLoops[target].body, 1, own}};
+  }
+  default: return {};
+  }
+}
+
 const Entry *Program::findEntry(std::string_view name) const {
   for (const Entry &entry : entries)
     if (entry.name == name)
@@ -258,7 +275,7 @@ private:
     return {};
   }
 
-  /// What loops name and touch is checked where they are used.
+  /// What loops and branches name and touch is checked where they are used.
   void readLoops() {
     for (uint32_t i = 0; i < sizeOfVector(table_.loops()); ++i) {
       const fb::Loop &from = *table_.loops()->Get(i);
@@ -267,7 +284,14 @@ private:
       loop.count = from.count();
       if (from.strides())
         loop.strides.assign(from.strides()->begin(), from.strides()->end());
+      loop.reverse = from.reverse();
     }
+    for (uint32_t i = 0; i < sizeOfVector(table_.branches()); ++i)
+      program_.branches.push_back(
+          {table_.branches()->Get(i)->on_true(), table_.branches()->Get(i)->on_false()});
+    for (uint32_t i = 0; i < sizeOfVector(table_.while_loops()); ++i)
+      program_.whileLoops.push_back(
+          {table_.while_loops()->Get(i)->condition(), table_.while_loops()->Get(i)->body()});
   }
 
   Status readBlocks() {

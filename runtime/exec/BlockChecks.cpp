@@ -129,6 +129,8 @@ private:
     case fb::Opcode::start: return checkCollective(instruction);
     case fb::Opcode::wait: return checkWait(instruction);
     case fb::Opcode::device_index: return checkDeviceIndex(instruction);
+    case fb::Opcode::branch: return checkBranch(instruction);
+    case fb::Opcode::while_loop: return checkWhile(instruction);
     }
     return fail("unknown operation");
   }
@@ -233,11 +235,15 @@ private:
   }
 
   Status checkCallee(const Instruction &instruction, uint32_t target) const {
+    return checkCallee(instruction, target, instruction.numInputs, instruction.numOutputs);
+  }
+
+  Status checkCallee(const Instruction &instruction, uint32_t target, uint64_t inputs,
+                     uint64_t outputs) const {
     if (target >= program_.blocks.size())
       return fail("a block that is not there");
     const Block &callee = program_.blocks[target];
-    if (instruction.numInputs != callee.numInputs ||
-        instruction.numInputs + uint64_t(instruction.numOutputs) != callee.arguments.size())
+    if (inputs != callee.numInputs || inputs + outputs != callee.arguments.size())
       return fail("block " + quote(callee.name) + " takes other operands");
     if (instruction.frame % kBufferAlignment || instruction.frame > block_.frameSize ||
         callee.frameSize > block_.frameSize - instruction.frame)
@@ -266,6 +272,43 @@ private:
       MINIGPTC_RETURN_IF_ERROR(need(operand(instruction, i), bytes));
     }
     return {};
+  }
+
+  Status checkBranch(const Instruction &instruction) const {
+    if (instruction.target >= program_.branches.size())
+      return fail("a branch that is not there");
+    if (instruction.numInputs < 1)
+      return fail("a branch without a predicate");
+    MINIGPTC_RETURN_IF_ERROR(need(input(instruction, 0), 1));
+    const Branch &branch = program_.branches[instruction.target];
+    for (uint32_t target : {branch.onTrue, branch.onFalse}) {
+      MINIGPTC_RETURN_IF_ERROR(
+          checkCallee(instruction, target, instruction.numInputs - 1, instruction.numOutputs));
+      const Block &callee = program_.blocks[target];
+      for (uint32_t i = 0; i < callee.arguments.size(); ++i)
+        MINIGPTC_RETURN_IF_ERROR(need(operand(instruction, i + 1), callee.arguments[i]));
+    }
+    return {};
+  }
+
+  Status checkWhile(const Instruction &instruction) const {
+    if (instruction.target >= program_.whileLoops.size())
+      return fail("a loop that is not there");
+    if (instruction.numOutputs < 1 || instruction.numOutputs - 1 > instruction.numInputs)
+      return fail("a loop that carries more than it gets");
+    const WhileLoop &loop = program_.whileLoops[instruction.target];
+    uint32_t inputs = instruction.numInputs, carried = instruction.numOutputs - 1;
+    MINIGPTC_RETURN_IF_ERROR(checkCallee(instruction, loop.condition, inputs, 1));
+    MINIGPTC_RETURN_IF_ERROR(checkCallee(instruction, loop.body, inputs, carried));
+    const Block &condition = program_.blocks[loop.condition], &body = program_.blocks[loop.body];
+    for (uint32_t i = 0; i < inputs; ++i) {
+      MINIGPTC_RETURN_IF_ERROR(need(input(instruction, i), condition.arguments[i]));
+      MINIGPTC_RETURN_IF_ERROR(need(input(instruction, i), body.arguments[i]));
+    }
+    for (uint32_t i = 0; i < carried; ++i)
+      MINIGPTC_RETURN_IF_ERROR(need(output(instruction, i), body.arguments[inputs + i]));
+    MINIGPTC_RETURN_IF_ERROR(need(output(instruction, carried), condition.arguments[inputs]));
+    return need(output(instruction, carried), 1);
   }
 
   Status checkCopy(const Instruction &instruction) const {
@@ -341,7 +384,7 @@ private:
   size_t number_ = size_t(-1); ///< of the instruction being checked
 };
 
-/// Walks the calls depth first.
+/// Walks the calls depth first. A `while_loop` may run without end; it can be interrupted.
 class CallChecker {
 public:
   explicit CallChecker(Program &program)
@@ -383,26 +426,17 @@ private:
     uint64_t nested = 0;
     for (const Instruction &instruction : block.instructions) {
       ++result.steps;
-      bool repeats = instruction.opcode == fb::Opcode::repeat;
-      if (instruction.opcode != fb::Opcode::call && !repeats)
-        continue;
-      uint32_t target = instruction.target;
-      uint64_t count = 1, shifted = 0;
-      if (repeats) {
-        const Loop &loop = program_.loops[instruction.target];
-        target = loop.block;
-        count = loop.count;
-        shifted = loop.strides.size();
+      for (const BlockCall &call : program_.callsOf(instruction)) {
+        MINIGPTC_RETURN_IF_ERROR(visit(call.block, depth + 1));
+        const Result &callee = results_[call.block];
+        result.depth = std::max(result.depth, callee.depth + 1);
+        nested = std::max(nested, program_.blocks[call.block].nestedOperands + call.ownOperands);
+        // A call counts itself, so that empty blocks cannot be run without end either.
+        if (call.count > kMaxSteps || result.steps + call.count * (callee.steps + 1) > kMaxSteps ||
+            result.depth > kMaxDepth)
+          return invalidArtifact("block " + quote(block.name) + " runs too many instructions");
+        result.steps += call.count * (callee.steps + 1);
       }
-      MINIGPTC_RETURN_IF_ERROR(visit(target, depth + 1));
-      const Result &callee = results_[target];
-      result.depth = std::max(result.depth, callee.depth + 1);
-      nested = std::max(nested, program_.blocks[target].nestedOperands + shifted);
-      // A call counts itself, so that empty blocks cannot be run without end either.
-      if (count > kMaxSteps || result.steps + count * (callee.steps + 1) > kMaxSteps ||
-          result.depth > kMaxDepth)
-        return invalidArtifact("block " + quote(block.name) + " runs too many instructions");
-      result.steps += count * (callee.steps + 1);
     }
     block.nestedOperands = block.operands.size() + nested;
     return {};

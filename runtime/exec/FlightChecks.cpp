@@ -125,13 +125,11 @@ private:
     for (uint32_t i = 0; i < instruction.numInputs + instruction.numOutputs; ++i)
       MINIGPTC_RETURN_IF_ERROR(checkAccess(block_.operands[instruction.firstOperand + i],
                                            /*isWrite=*/i >= instruction.numInputs));
-    bool repeats = instruction.opcode == fb::Opcode::repeat;
-    if (instruction.opcode != fb::Opcode::call && !repeats)
-      return {};
-    uint32_t callee = repeats ? program_.loops[instruction.target].block : instruction.target;
-    return checkAccess(
-        {fb::BufferKind::frame, 0, instruction.frame, program_.blocks[callee].frameSize},
-        /*isWrite=*/true);
+    for (const BlockCall &call : program_.callsOf(instruction))
+      MINIGPTC_RETURN_IF_ERROR(checkAccess(
+          {fb::BufferKind::frame, 0, instruction.frame, program_.blocks[call.block].frameSize},
+          /*isWrite=*/true));
+    return {};
   }
 
   Status checkAccess(const BufferRef &buffer, bool isWrite) const {

@@ -105,6 +105,10 @@ InstructionInfo describeInstruction(const Program &program, const Instruction &i
     info.kind = fb::EnumNameOpcode(fb::Opcode::call);
     info.name = program.blocks[program.loops[instruction.target].block].name;
     break;
+  case fb::Opcode::branch: info.name = "branch"; break;
+  case fb::Opcode::while_loop:
+    info.name = program.blocks[program.whileLoops[instruction.target].body].name;
+    break;
   case fb::Opcode::scalars: info.name = program.hostPrograms[instruction.target].name; break;
   case fb::Opcode::collective:
   case fb::Opcode::start: {

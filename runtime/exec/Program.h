@@ -102,6 +102,24 @@ struct Loop {
   uint32_t block = 0;
   uint64_t count = 0;
   std::vector<uint64_t> strides; ///< bytes by which operands move on, inputs then outputs
+  bool reverse = false;          ///< the last parts come first
+};
+
+/// Blocks of which one is called; see Artifact.fbs.
+struct Branch {
+  uint32_t onTrue = 0, onFalse = 0;
+};
+/// `body` is called as long as `condition` says so.
+struct WhileLoop {
+  uint32_t condition = 0, body = 0;
+};
+
+/// A block that an instruction calls, as often as it does or, of branches and of loops whose
+/// number of calls the program computes, once.
+struct BlockCall {
+  uint32_t block = 0;
+  uint64_t count = 1;
+  uint64_t ownOperands = 0; ///< addresses that differ from call to call
 };
 
 struct Block {
@@ -112,7 +130,8 @@ struct Block {
   std::vector<BufferRef> operands; ///< of all instructions, one after the other
   std::vector<Instruction> instructions;
   /// Most operands of this block and those that it calls that are alive at a time; those
-  /// of a repeated call twice: as they are, and as they are in one of the calls.
+  /// of a repeated call twice: as they are, and as they are in one of the calls. So are those of
+  /// a `while_loop`: as they are, and as its condition gets them.
   uint64_t nestedOperands = 0;
 };
 
@@ -164,6 +183,8 @@ struct Program {
   std::vector<GemmInfo> gemms;
   std::vector<HostProgram> hostPrograms;
   std::vector<Loop> loops;
+  std::vector<Branch> branches;
+  std::vector<WhileLoop> whileLoops;
   std::vector<Block> blocks;
   std::vector<Entry> entries;
   std::vector<Location> locations;
@@ -173,6 +194,8 @@ struct Program {
   std::vector<DeviceGroup> groups;
   std::vector<CollectiveProblem> collectives;
 
+  /// The blocks that an instruction calls: none, for most.
+  std::vector<BlockCall> callsOf(const Instruction &instruction) const;
   /// All kernels with their code, which lies in `image`.
   DeviceCode deviceCode() const;
   const Entry *findEntry(std::string_view name) const;

@@ -331,11 +331,9 @@ static void collectWork(const Program &program, uint32_t number, std::vector<boo
   seen[number] = true;
   for (const Instruction &instruction : program.blocks[number].instructions) {
     uint32_t target = instruction.target;
-    if (instruction.opcode == fb::Opcode::call)
-      collectWork(program, target, seen, products, scratch);
-    else if (instruction.opcode == fb::Opcode::repeat)
-      collectWork(program, program.loops[target].block, seen, products, scratch);
-    else if (instruction.opcode == fb::Opcode::gemm)
+    for (const BlockCall &call : program.callsOf(instruction))
+      collectWork(program, call.block, seen, products, scratch);
+    if (instruction.opcode == fb::Opcode::gemm)
       products.push_back(program.gemms[target].problem);
     else if (instruction.opcode == fb::Opcode::launch)
       scratch = std::max(scratch, program.kernels[target].scratch);

@@ -285,6 +285,11 @@ void Stepper::bind(const Block &block, std::span<void *const> arguments, std::by
   }
 }
 
+static bool callsBlocks(fb::Opcode opcode) {
+  return opcode == fb::Opcode::call || opcode == fb::Opcode::repeat ||
+         opcode == fb::Opcode::branch || opcode == fb::Opcode::while_loop;
+}
+
 Status Stepper::runBlock(const Block &block, std::span<void *const> arguments, std::byte *frame,
                          std::span<void *> scratch, const StepOptions &options) {
   std::span<void *> operands = scratch.first(block.operands.size());
@@ -296,16 +301,13 @@ Status Stepper::runBlock(const Block &block, std::span<void *const> arguments, s
     BoundInstruction bound{
         block, instruction,
         operands.subspan(instruction.firstOperand, instruction.numInputs + instruction.numOutputs)};
-    bool repeats = instruction.opcode == fb::Opcode::repeat;
-    if (instruction.opcode == fb::Opcode::call || repeats) {
+    if (callsBlocks(instruction.opcode)) {
       if (options.observer)
         options.observer->enter(instruction);
-      std::byte *calleeFrame = frame + instruction.frame;
-      MINIGPTC_RETURN_IF_ERROR(repeats
-                                   ? runLoop(program_->loops[instruction.target], bound.operands,
-                                             calleeFrame, calleeScratch, options)
-                                   : runBlock(program_->blocks[instruction.target], bound.operands,
-                                              calleeFrame, calleeScratch, options));
+      MINIGPTC_RETURN_IF_ERROR(
+          runCalls(bound, frame + instruction.frame, calleeScratch, options));
+      if (recording_ && cannotRecord_)
+        return {};
       if (options.observer)
         options.observer->leave(instruction);
       continue;
@@ -326,6 +328,63 @@ Status Stepper::runBlock(const Block &block, std::span<void *const> arguments, s
   return {};
 }
 
+Status Stepper::runCalls(const BoundInstruction &bound, std::byte *frame,
+                         std::span<void *> scratch, const StepOptions &options) {
+  uint32_t target = bound.instruction.target;
+  switch (bound.instruction.opcode) {
+  case fb::Opcode::repeat:
+    return runLoop(program_->loops[target], bound.operands, frame, scratch, options);
+  case fb::Opcode::branch: return runBranch(bound, frame, scratch, options);
+  case fb::Opcode::while_loop: return runWhile(bound, frame, scratch, options);
+  default: return runBlock(program_->blocks[target], bound.operands, frame, scratch, options);
+  }
+}
+
+StatusOr<bool> Stepper::readPredicate(const void *place) {
+  if (recording_) {
+    cannotRecord_ = true;
+    return false;
+  }
+  MINIGPTC_RETURN_IF_ERROR(queue_->synchronize());
+  std::byte value = {};
+  if (state_)
+    MINIGPTC_RETURN_IF_ERROR(device_->download({&value, 1}, place));
+  else
+    value = *static_cast<const std::byte *>(place);
+  return value != std::byte(0);
+}
+
+Status Stepper::runBranch(const BoundInstruction &bound, std::byte *frame,
+                          std::span<void *> scratch, const StepOptions &options) {
+  const Branch &branch = program_->branches[bound.instruction.target];
+  StatusOr<bool> holds = readPredicate(bound.operands[0]);
+  if (!holds || (recording_ && cannotRecord_))
+    return holds.status();
+  return runBlock(program_->blocks[*holds ? branch.onTrue : branch.onFalse],
+                  bound.operands.subspan(1), frame, scratch, options);
+}
+
+/// The condition gets the inputs and the predicate, which is the last output; the body gets all
+/// but that.
+Status Stepper::runWhile(const BoundInstruction &bound, std::byte *frame, std::span<void *> scratch,
+                         const StepOptions &options) {
+  const WhileLoop &loop = program_->whileLoops[bound.instruction.target];
+  std::span<void *> asked = scratch.first(bound.inputs().size() + 1);
+  std::copy(bound.inputs().begin(), bound.inputs().end(), asked.begin());
+  asked.back() = bound.operands.back();
+  std::span<void *const> carried = bound.operands.first(bound.operands.size() - 1);
+  std::span<void *> inner = scratch.subspan(bound.operands.size());
+  for (;;) {
+    MINIGPTC_RETURN_IF_ERROR(
+        runBlock(program_->blocks[loop.condition], asked, frame, inner, options));
+    StatusOr<bool> holds = readPredicate(asked.back());
+    if (!holds || !*holds)
+      return holds.status();
+    MINIGPTC_RETURN_IF_ERROR(checkCancellation(options));
+    MINIGPTC_RETURN_IF_ERROR(runBlock(program_->blocks[loop.body], carried, frame, inner, options));
+  }
+}
+
 Status Stepper::observe(const BoundInstruction &bound, StepObserver &observer) {
   if (!state_ || !observer.readsOutputs())
     return observer.after(bound);
@@ -343,8 +402,9 @@ Status Stepper::runLoop(const Loop &loop, std::span<void *const> operands, std::
                         std::span<void *> scratch, const StepOptions &options) {
   std::span<void *> arguments = scratch.first(operands.size());
   for (uint64_t call = 0; call < loop.count; ++call) {
+    uint64_t part = loop.reverse ? loop.count - 1 - call : call;
     for (size_t i = 0; i < operands.size(); ++i)
-      arguments[i] = static_cast<std::byte *>(operands[i]) + call * loop.strides[i];
+      arguments[i] = static_cast<std::byte *>(operands[i]) + part * loop.strides[i];
     MINIGPTC_RETURN_IF_ERROR(runBlock(program_->blocks[loop.block], arguments, frame,
                                       scratch.subspan(operands.size()), options));
   }
@@ -416,7 +476,9 @@ Status Stepper::runInstruction(const BoundInstruction &bound) {
     return link_ ? link_->wait(&bound.block.instructions[instruction.target]) : Status();
   case fb::Opcode::device_index: return writeDeviceIndex(bound);
   case fb::Opcode::call:
-  case fb::Opcode::repeat: break;
+  case fb::Opcode::repeat:
+  case fb::Opcode::branch:
+  case fb::Opcode::while_loop: break;
   }
   return Status(StatusCode::internal, "an instruction that the stepper does not know");
 }

@@ -116,6 +116,16 @@ private:
                   std::span<void *> scratch, const StepOptions &options);
   Status runLoop(const Loop &loop, std::span<void *const> operands, std::byte *frame,
                  std::span<void *> scratch, const StepOptions &options);
+  Status runBranch(const BoundInstruction &bound, std::byte *frame, std::span<void *> scratch,
+                   const StepOptions &options);
+  Status runWhile(const BoundInstruction &bound, std::byte *frame, std::span<void *> scratch,
+                  const StepOptions &options);
+  /// Runs the blocks that an instruction calls.
+  Status runCalls(const BoundInstruction &bound, std::byte *frame, std::span<void *> scratch,
+                  const StepOptions &options);
+  /// An i1 scalar of the device, once all work before is done. There is none while recording: the
+  /// recording is given up.
+  StatusOr<bool> readPredicate(const void *place);
   /// Ends a run that the user interrupts, while it can be taken back.
   Status checkCancellation(const StepOptions &options);
   /// To be called before an instruction writes.

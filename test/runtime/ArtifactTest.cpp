@@ -316,6 +316,69 @@ TEST_CASE("loops stay inside their operands in every call") {
              Contains("calls itself"));
 }
 
+TEST_CASE("branches and loops with a condition fit the blocks that they call") {
+  // @move copies 64 bytes, @ask one byte of them; the caller has 64 bytes in, 64 and one out.
+  auto with = [](fb::Instruction call, const std::function<void(TestProgram &)> &change = {}) {
+    return refusal([&](TestProgram &p) {
+      uint32_t first = uint32_t(p.table.blocks.size());
+      auto add = [&](const char *name, std::vector<uint64_t> arguments, uint32_t inputs,
+                     std::vector<uint32_t> operands, fb::Instruction instruction) {
+        auto block = std::make_unique<fb::BlockT>();
+        block->name = name;
+        block->num_inputs = inputs;
+        block->arguments = arguments;
+        block->frame_size = 64;
+        for (uint32_t i = 0; i < arguments.size(); ++i)
+          block->buffers.emplace_back(fb::BufferKind::argument, i, 0, arguments[i]);
+        block->operands = operands;
+        block->instructions = {instruction};
+        p.table.blocks.push_back(std::move(block));
+      };
+      add("move", {64, 64}, 1, {0, 1}, {fb::Opcode::copy, 0, 0, 1, 1, 0, 0});
+      add("ask", {64, 1}, 1, {1}, {fb::Opcode::device_index, 0, 0, 0, 0, 0, 0});
+      p.table.blocks.back()->instructions.clear();
+      // Operands: the byte, the input; the output, the byte.
+      add("caller", {64, 64, 1}, 1, {2, 0, 1, 2}, call);
+      auto branch = std::make_unique<fb::BranchT>();
+      branch->on_true = branch->on_false = first;
+      p.table.branches.push_back(std::move(branch));
+      auto loop = std::make_unique<fb::WhileLoopT>();
+      loop->condition = first + 1;
+      loop->body = first;
+      p.table.while_loops.push_back(std::move(loop));
+      if (change)
+        change(p);
+    });
+  };
+  constexpr fb::Instruction branch{fb::Opcode::branch, 0, 0, 2, 1, 0, 0};
+  constexpr fb::Instruction loop{fb::Opcode::while_loop, 0, 1, 1, 2, 0, 0};
+  CHECK(with(branch) == "");
+  CHECK(with(loop) == "");
+  CHECK_THAT(with({fb::Opcode::branch, 1, 0, 2, 1, 0, 0}), Contains("branch that is not there"));
+  CHECK_THAT(with({fb::Opcode::branch, 0, 0, 0, 1, 0, 0}), Contains("without a predicate"));
+  CHECK_THAT(with({fb::Opcode::branch, 0, 0, 1, 1, 0, 0}), Contains("takes other operands"));
+  CHECK_THAT(with({fb::Opcode::branch, 0, 0, 2, 1, 0, 64}), Contains("frame does not lie"));
+  CHECK_THAT(with(branch, [](TestProgram &p) { p.table.branches[0]->on_false = 99; }),
+             Contains("block that is not there"));
+  CHECK_THAT(with(branch,
+                  [](TestProgram &p) {
+                    p.table.branches[0]->on_false = uint32_t(p.table.blocks.size()) - 1;
+                  }),
+             Contains("takes other operands"));
+  CHECK_THAT(with({fb::Opcode::while_loop, 1, 1, 1, 2, 0, 0}), Contains("loop that is not there"));
+  CHECK_THAT(with({fb::Opcode::while_loop, 0, 1, 0, 2, 0, 0}), Contains("carries more than it gets"));
+  CHECK_THAT(with({fb::Opcode::while_loop, 0, 1, 1, 0, 0, 0}), Contains("carries more than it gets"));
+  CHECK_THAT(with({fb::Opcode::while_loop, 0, 0, 1, 2, 0, 0}),
+             Contains("1 bytes where 64 are needed"));
+  CHECK_THAT(with(loop,
+                  [](TestProgram &p) {
+                    p.table.while_loops[0]->condition = uint32_t(p.table.blocks.size()) - 1;
+                  }),
+             Contains("takes other operands"));
+  CHECK_THAT(with(loop, [](TestProgram &p) { p.table.while_loops[0]->body = 99; }),
+             Contains("block that is not there"));
+}
+
 TEST_CASE("matrix products reach no further than their buffers") {
   auto gemm = [](const std::function<void(fb::GemmT &)> &change) {
     return refusal([&](TestProgram &p) { change(*p.table.gemms[0]); });

@@ -69,6 +69,16 @@ std::string targetOf(const runtime::Program &program, const runtime::Instruction
     const runtime::Loop &loop = program.loops[instruction.target];
     return text(program.blocks[loop.block].name) + " " + std::to_string(loop.count) + " times";
   }
+  case fb::Opcode::branch: {
+    const runtime::Branch &branch = program.branches[instruction.target];
+    return text(program.blocks[branch.onTrue].name) + " or " +
+           text(program.blocks[branch.onFalse].name);
+  }
+  case fb::Opcode::while_loop: {
+    const runtime::WhileLoop &loop = program.whileLoops[instruction.target];
+    return text(program.blocks[loop.body].name) + " while " +
+           text(program.blocks[loop.condition].name);
+  }
   case fb::Opcode::scalars: return text(program.hostPrograms[instruction.target].name);
   case fb::Opcode::collective:
   case fb::Opcode::start: return program.collectives[instruction.target].describe();

@@ -77,12 +77,9 @@ KernelTable::KernelTable(const Program &program)
 
 void KernelTable::count(const std::string &entry, uint32_t block, int64_t times) {
   for (const runtime::Instruction &instruction : program.blocks[block].instructions) {
-    if (instruction.opcode == fb::Opcode::call) {
-      count(entry, instruction.target, times);
-    } else if (instruction.opcode == fb::Opcode::repeat) {
-      const runtime::Loop &loop = program.loops[instruction.target];
-      count(entry, loop.block, times * int64_t(loop.count));
-    } else if (instruction.opcode == fb::Opcode::launch) {
+    for (const runtime::BlockCall &call : program.callsOf(instruction))
+      count(entry, call.block, times * int64_t(call.count));
+    if (instruction.opcode == fb::Opcode::launch) {
       Launches &of = launches[instruction.target];
       of.times[entry] += times;
       of.groups =

@@ -38,19 +38,16 @@ public:
   Counter(const Program &program, const Gpu &gpu) : program(program), gpu(gpu) {}
 
   void visit(uint32_t block, int64_t times) {
-    for (const Instruction &instruction : program.blocks[block].instructions)
+    for (const Instruction &instruction : program.blocks[block].instructions) {
+      for (const runtime::BlockCall &call : program.callsOf(instruction))
+        visit(call.block, times * int64_t(call.count));
       switch (instruction.opcode) {
-      case fb::Opcode::call: visit(instruction.target, times); break;
-      case fb::Opcode::repeat: {
-        const runtime::Loop &loop = program.loops[instruction.target];
-        visit(loop.block, times * int64_t(loop.count));
-        break;
-      }
       case fb::Opcode::launch:
       case fb::Opcode::gemm:
       case fb::Opcode::copy: add(program.blocks[block], instruction, times); break;
       default: break; // the host's, or of the network
       }
+    }
   }
 
   std::vector<InstructionCost> sorted() const {

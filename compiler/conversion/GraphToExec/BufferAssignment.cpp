@@ -13,7 +13,7 @@ bool isConstant(Operation *op) { return op->hasTrait<OpTrait::ConstantLike>(); }
 
 /// The kind of an op that has an instruction of its own (not a call).
 std::optional<graph::InstructionKind> getKind(Operation *op) {
-  if (isa<graph::LoopOp>(op))
+  if (isa<graph::LoopOp, graph::CondOp, graph::WhileOp>(op))
     return graph::InstructionKind::compute;
   auto instruction = dyn_cast<graph::InstructionOp>(op);
   return instruction ? std::optional(instruction.getInstructionKind()) : std::nullopt;
@@ -25,16 +25,23 @@ std::optional<unsigned> getOperandInPlace(Value result) {
   unsigned number = cast<OpResult>(result).getResultNumber();
   if (auto loop = dyn_cast<graph::LoopOp>(result.getDefiningOp()))
     return loop.getCarriedOperand(number);
+  if (auto loop = dyn_cast<graph::WhileOp>(result.getDefiningOp()))
+    return loop.getConstants().size() + number;
   auto instruction = dyn_cast<graph::InstructionOp>(result.getDefiningOp());
   return instruction ? instruction.getOperandInPlace(number) : std::nullopt;
 }
 
-/// The function that a call or a loop runs, or null.
-FlatSymbolRefAttr getCallee(Operation *op) {
+/// The functions that a call, a loop or a branch runs.
+SmallVector<FlatSymbolRefAttr, 2> getCallees(Operation *op) {
   if (auto loop = dyn_cast<graph::LoopOp>(op))
-    return loop.getLoopBody();
-  auto call = dyn_cast<func::CallOp>(op);
-  return call ? call.getCalleeAttr() : FlatSymbolRefAttr();
+    return {loop.getLoopBody()};
+  if (auto cond = dyn_cast<graph::CondOp>(op))
+    return {cond.getOnTrueAttr(), cond.getOnFalseAttr()};
+  if (auto loop = dyn_cast<graph::WhileOp>(op))
+    return {loop.getConditionAttr(), loop.getBodyAttr()};
+  if (auto call = dyn_cast<func::CallOp>(op))
+    return {call.getCalleeAttr()};
+  return {};
 }
 } // namespace
 
@@ -98,7 +105,7 @@ LogicalResult BufferAssignment::createResults(Operation *op, int64_t time) {
     }
     return success();
   }
-  if (!kind && !getCallee(op))
+  if (!kind && getCallees(op).empty())
     return op->emitOpError(
         "has no instruction; it must be in a kernel (--graph-fuse, --graph-outline-kernels)");
   int64_t begin = time;
@@ -113,17 +120,25 @@ LogicalResult BufferAssignment::createResults(Operation *op, int64_t time) {
   return createCallFrame(op, time);
 }
 
+/// The callees' frame, and behind it a loop's predicate.
 LogicalResult BufferAssignment::createCallFrame(Operation *op, int64_t time) {
-  FlatSymbolRefAttr name = getCallee(op);
-  const BlockInfo *block = name ? lookup(name).block : nullptr;
-  if (!block)
-    return success();
-  if (block->donates && !isa<graph::LoopOp>(op))
-    return op->emitOpError() << "calls " << name << ", whose results take over the memory of its "
-                             << "arguments (" << graph::attr::kDonate << "); a loop or the "
-                             << "runtime may, a call may not";
-  if (block->frameSize > 0)
-    callFrames[op] = add({Kind::frame, 0, block->frameSize, time, time});
+  int64_t bytes = 0;
+  for (FlatSymbolRefAttr name : getCallees(op)) {
+    const BlockInfo *block = lookup(name).block;
+    if (!block)
+      continue;
+    if (block->donates && !isa<graph::LoopOp, graph::WhileOp>(op))
+      return op->emitOpError() << "calls " << name << ", whose results take over the memory of its "
+                               << "arguments (" << graph::attr::kDonate << "); a loop or the "
+                               << "runtime may, a call may not";
+    bytes = std::max(bytes, block->frameSize);
+  }
+  if (isa<graph::WhileOp>(op)) {
+    predicateOffsets[op] = alignBuffer(bytes);
+    bytes = alignBuffer(bytes) + 1;
+  }
+  if (bytes > 0)
+    callFrames[op] = add({Kind::frame, 0, bytes, time, time});
   return success();
 }
 
@@ -311,6 +326,10 @@ void BufferAssignment::shareDyingInputs() {
 int64_t BufferAssignment::getCallFrameOffset(Operation *call) const {
   auto found = callFrames.find(call);
   return found == callFrames.end() ? 0 : storages[found->second].offset;
+}
+
+int64_t BufferAssignment::getPredicateOffset(Operation *loop) const {
+  return getCallFrameOffset(loop) + predicateOffsets.lookup(loop);
 }
 
 void BufferAssignment::planFrame() {

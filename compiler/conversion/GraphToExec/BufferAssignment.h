@@ -78,6 +78,8 @@ public:
   llvm::ArrayRef<FinalCopy> getFinalCopies() const { return finalCopies; }
   /// Where the frame of a called block lies; 0 if it has none.
   int64_t getCallFrameOffset(mlir::Operation *call) const;
+  /// Where the predicate of a `graph.while` lies in the frame.
+  int64_t getPredicateOffset(mlir::Operation *loop) const;
   int64_t getFrameSize() const { return frameSize; }
   /// What callers of this function must know.
   BlockInfo getInfo();
@@ -109,6 +111,7 @@ private:
   std::vector<Storage> storages;
   llvm::DenseMap<mlir::Value, int> storageOf;
   llvm::DenseMap<mlir::Operation *, int> callFrames;
+  llvm::DenseMap<mlir::Operation *, int64_t> predicateOffsets; ///< behind the callees' frame
   llvm::SmallVector<FinalCopy> finalCopies;
   int64_t frameSize = 0;
 };

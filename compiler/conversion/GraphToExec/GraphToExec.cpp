@@ -120,6 +120,16 @@ private:
       outs.push_back(values[result] = makeBuffer(result));
     if (auto loop = dyn_cast<graph::LoopOp>(op))
       return emitLoop(loop, ins, outs);
+    if (auto cond = dyn_cast<graph::CondOp>(op)) {
+      exec::BranchOp::create(builder, op->getLoc(), ins[0], cond.getOnTrue(), cond.getOnFalse(),
+                             ArrayRef(ins).drop_front(), outs,
+                             uint64_t(buffers.getCallFrameOffset(op)));
+      return success();
+    }
+    if (auto loop = dyn_cast<graph::WhileOp>(op)) {
+      emitWhile(loop, ins, outs);
+      return success();
+    }
     auto call = dyn_cast<func::CallOp>(op);
     if (!call)
       return cast<graph::InstructionOp>(op).emitInstruction(builder, ins, outs);
@@ -158,12 +168,26 @@ private:
       aligned &= addStride(buffer, loop.isCutResult(i));
     if (!aligned)
       return loop.emitError() << "cuts tensors into parts that are no multiple of "
-                              << kBufferAlignment << " bytes; pad them";
+                              << kBufferAlignment << " bytes (--graph-align-loops)";
     auto stridesAttr = count == 1 ? DenseI64ArrayAttr() : builder.getDenseI64ArrayAttr(strides);
     exec::CallOp::create(builder, loop.getLoc(), loop.getLoopBody(), ins, outs,
                          builder.getI64IntegerAttr(buffers.getCallFrameOffset(loop)),
-                         builder.getI64IntegerAttr(count), stridesAttr);
+                         builder.getI64IntegerAttr(count), stridesAttr,
+                         loop.isReversed() && count > 1 ? builder.getUnitAttr() : UnitAttr());
     return success();
+  }
+
+  void emitWhile(graph::WhileOp loop, SmallVector<Value> &ins, ArrayRef<Value> outs) {
+    size_t constants = loop.getConstants().size();
+    for (auto [carried, out] : llvm::zip(MutableArrayRef(ins).drop_front(constants), outs)) {
+      emitCopyUnlessSame(builder, loop.getLoc(), carried, out);
+      carried = out;
+    }
+    Value predicate = exec::FrameOp::create(builder, loop.getLoc(),
+                                            MemRefType::get({}, builder.getI1Type()),
+                                            buffers.getPredicateOffset(loop));
+    exec::WhileOp::create(builder, loop.getLoc(), loop.getCondition(), loop.getBody(), ins, outs,
+                          predicate, uint64_t(buffers.getCallFrameOffset(loop)));
   }
 
   /// The memory into which an op writes a result.

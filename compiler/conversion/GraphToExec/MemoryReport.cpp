@@ -11,7 +11,7 @@ using namespace minigptc;
 namespace {
 /// A piece of a frame in use from instruction `begin` to `end`, both included.
 struct Piece {
-  Operation *op; // exec.frame, or exec.call: the callee's frame
+  Operation *op; // exec.frame, or the block whose frame it is
   int64_t offset, bytes, begin, end;
 };
 
@@ -40,8 +40,8 @@ public:
       if (piece.begin > time || piece.end < time)
         continue;
       used += alignBuffer(piece.bytes);
-      if (auto call = dyn_cast<exec::CallOp>(piece.op))
-        llvm::append_range(items, getFrameItems(symbols.lookup<exec::BlockOp>(call.getCallee())));
+      if (auto callee = dyn_cast<exec::BlockOp>(piece.op))
+        llvm::append_range(items, getFrameItems(callee));
       else
         items.push_back({describeFrame(cast<exec::FrameOp>(piece.op)), alignBuffer(piece.bytes),
                          piece.op->getLoc()});
@@ -78,15 +78,24 @@ private:
                        int64_t(times.size()), -1};
         extend(frame.getResult(), times, piece);
         pieces.push_back(piece);
-      } else if (auto call = dyn_cast<exec::CallOp>(op)) {
-        auto callee = symbols.lookup<exec::BlockOp>(call.getCallee());
-        if (callee && callee.getFrameSize() > 0)
-          pieces.push_back({&op, int64_t(call.getFrame()), int64_t(callee.getFrameSize()),
-                            times[&op], times[&op]});
+      } else {
+        addCallee(&op, times[&op], pieces);
       }
     }
     separateInPlace(pieces);
     return pieces;
+  }
+
+  /// The frame of the block that an instruction calls: of several the largest.
+  void addCallee(Operation *op, int64_t time, std::vector<Piece> &pieces) {
+    exec::BlockCalls calls = exec::getBlockCalls(op);
+    exec::BlockOp largest;
+    for (StringRef name : calls.blocks)
+      if (auto callee = symbols.lookup<exec::BlockOp>(name);
+          callee && callee.getFrameSize() > (largest ? largest.getFrameSize() : 0))
+        largest = callee;
+    if (largest)
+      pieces.push_back({largest, calls.frame, int64_t(largest.getFrameSize()), time, time});
   }
 
   /// Where an instruction writes over what it reads, one piece of memory has two

@@ -13,6 +13,7 @@
 #include "minigptc/runtime/Mesh.h"
 #include "minigptc/runtime/Session.h"
 #include "minigptc/runtime/Status.h"
+#include "minigptc/trace/ControlFlow.h"
 #include "minigptc/trace/Function.h"
 #include "minigptc/trace/Jit.h"
 #include "minigptc/trace/Key.h"

@@ -120,13 +120,33 @@ LogicalResult ArtifactBuilder::visit(Operation &op, BlockTables &tables) {
         return success();
       })
       .Case([&](exec::CallOp call) -> LogicalResult {
-        auto callee = symbols.lookup<exec::BlockOp>(call.getCallee());
-        if (!callee)
-          return call.emitError("calls block '") << call.getCallee() << "', which is not there";
+        FailureOr<uint32_t> callee = blockNumber(op, call.getCallee());
+        if (failed(callee))
+          return failure();
         bool repeats = call.getCount() != 1;
         addInstruction(tables, op, repeats ? fb::Opcode::repeat : fb::Opcode::call,
-                       repeats ? addLoop(call, callee) : blockNumbers.lookup(callee),
-                       call.getInputs(), call.getOutputs(), call.getFrame());
+                       repeats ? addLoop(call, *callee) : *callee, call.getInputs(),
+                       call.getOutputs(), call.getFrame());
+        return success();
+      })
+      .Case([&](exec::BranchOp branch) -> LogicalResult {
+        FailureOr<uint32_t> number = addBranch(branch);
+        if (failed(number))
+          return failure();
+        SmallVector<Value> inputs{branch.getPredicate()};
+        llvm::append_range(inputs, branch.getInputs());
+        addInstruction(tables, op, fb::Opcode::branch, *number, inputs, branch.getOutputs(),
+                       branch.getFrame());
+        return success();
+      })
+      .Case([&](exec::WhileOp loop) -> LogicalResult {
+        FailureOr<uint32_t> number = addWhileLoop(loop);
+        if (failed(number))
+          return failure();
+        SmallVector<Value> outputs(loop.getOutputs());
+        outputs.push_back(loop.getPredicate());
+        addInstruction(tables, op, fb::Opcode::while_loop, *number, loop.getInputs(), outputs,
+                       loop.getFrame());
         return success();
       })
       .Case([&](exec::CopyOp copy) {
@@ -180,12 +200,37 @@ FailureOr<uint32_t> ArtifactBuilder::kernelNumber(exec::LaunchOp op) {
   return entry->second;
 }
 
-uint32_t ArtifactBuilder::addLoop(exec::CallOp call, exec::BlockOp callee) {
+FailureOr<uint32_t> ArtifactBuilder::blockNumber(Operation &op, StringRef name) {
+  auto block = symbols.lookup<exec::BlockOp>(name);
+  if (!block)
+    return op.emitError("calls block '") << name << "', which is not there";
+  return blockNumbers.lookup(block);
+}
+
+FailureOr<uint32_t> ArtifactBuilder::addBranch(exec::BranchOp op) {
+  FailureOr<uint32_t> onTrue = blockNumber(*op, op.getOnTrue());
+  FailureOr<uint32_t> onFalse = blockNumber(*op, op.getOnFalse());
+  if (failed(onTrue) || failed(onFalse))
+    return failure();
+  branches.push_back(fb::CreateBranch(builder, *onTrue, *onFalse));
+  return branches.size() - 1;
+}
+
+FailureOr<uint32_t> ArtifactBuilder::addWhileLoop(exec::WhileOp op) {
+  FailureOr<uint32_t> condition = blockNumber(*op, op.getCondition());
+  FailureOr<uint32_t> body = blockNumber(*op, op.getBody());
+  if (failed(condition) || failed(body))
+    return failure();
+  whileLoops.push_back(fb::CreateWhileLoop(builder, *condition, *body));
+  return whileLoops.size() - 1;
+}
+
+uint32_t ArtifactBuilder::addLoop(exec::CallOp call, uint32_t callee) {
   std::vector<uint64_t> strides(call->getNumOperands(), 0);
   if (std::optional<ArrayRef<int64_t>> given = call.getStrides())
     strides.assign(given->begin(), given->end());
-  loops.push_back(fb::CreateLoop(builder, blockNumbers.lookup(callee), call.getCount(),
-                                 builder.CreateVector(strides)));
+  loops.push_back(fb::CreateLoop(builder, callee, call.getCount(),
+                                 builder.CreateVector(strides), call.getReverse()));
   return loops.size() - 1;
 }
 

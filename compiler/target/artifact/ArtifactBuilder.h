@@ -65,7 +65,10 @@ private:
                       mlir::ValueRange inputs, mlir::ValueRange outputs, uint64_t frame = 0);
   uint32_t constantNumber(mlir::ElementsAttr value);
   uint32_t gemmNumber(exec::GemmOp op);
-  uint32_t addLoop(exec::CallOp call, exec::BlockOp callee);
+  llvm::FailureOr<uint32_t> blockNumber(mlir::Operation &op, llvm::StringRef name);
+  uint32_t addLoop(exec::CallOp call, uint32_t callee);
+  llvm::FailureOr<uint32_t> addBranch(exec::BranchOp op);
+  llvm::FailureOr<uint32_t> addWhileLoop(exec::WhileOp op);
   uint32_t groupNumber(llvm::ArrayRef<int64_t> strides, llvm::ArrayRef<int64_t> sizes);
   uint32_t collectiveNumber(exec::CollectiveOp op);
   llvm::FailureOr<uint32_t> kernelNumber(exec::LaunchOp op);
@@ -105,6 +108,8 @@ private:
   llvm::SmallVector<exec::BlockOp> blocks;
   Offsets<fb::Gemm> gemms;
   Offsets<fb::Loop> loops;
+  Offsets<fb::Branch> branches;
+  Offsets<fb::WhileLoop> whileLoops;
   Offsets<fb::Group> groups;
   Offsets<fb::Collective> collectives;
   Offsets<fb::Block> blockTables;

@@ -177,6 +177,8 @@ std::vector<std::byte> ArtifactBuilder::finish(const TargetCode &code) {
   auto kernelVector = builder.CreateVector(kernelTables);
   auto gemmVector = builder.CreateVector(gemms);
   auto loopVector = builder.CreateVector(loops);
+  auto branchVector = builder.CreateVector(branches);
+  auto whileVector = builder.CreateVector(whileLoops);
   auto blockVector = builder.CreateVector(blockTables);
   auto hostVector = builder.CreateVector(hostPrograms);
   auto constantVector = builder.CreateVectorOfStructs(constantBlobs);
@@ -193,7 +195,8 @@ std::vector<std::byte> ArtifactBuilder::finish(const TargetCode &code) {
                                     blockVector, hostVector, constantVector, entryVector,
                                     locationVector, memoryVector, metadataString, recomputed,
                                     loopVector, meshVector, groupVector, collectiveVector,
-                                    cubinVector, code.emulated.empty() ? nullptr : &emulatedBlob));
+                                    cubinVector, code.emulated.empty() ? nullptr : &emulatedBlob,
+                                    branchVector, whileVector));
   auto *begin = reinterpret_cast<const std::byte *>(builder.GetBufferPointer());
   return runtime::assembleArtifact({begin, builder.GetSize()}, blobs);
 }

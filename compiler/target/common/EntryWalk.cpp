@@ -25,8 +25,8 @@ struct Walk {
       visit(op);
       if (auto launch = dyn_cast<exec::LaunchOp>(op))
         add(symbols.lookup(launch.getKernel()));
-      else if (auto call = dyn_cast<exec::CallOp>(op))
-        add(symbols.lookup(call.getCallee()));
+      for (StringRef block : exec::getBlockCalls(op).blocks)
+        add(symbols.lookup(block));
     });
   }
 };

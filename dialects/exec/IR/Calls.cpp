@@ -117,6 +117,18 @@ static LogicalResult checkCallOperands(CallOp call, BlockOp callee) {
   return success();
 }
 
+/// The frame that an instruction gives a block that it calls lies in its own.
+static LogicalResult checkFrame(Operation *op, BlockOp callee, int64_t frame) {
+  if (frame < 0 || frame % 64 != 0)
+    return op->emitOpError() << "frame " << frame << " is not a multiple of 64";
+  auto block = op->getParentOfType<BlockOp>();
+  if (block && frame + int64_t(callee.getFrameSize()) > int64_t(block.getFrameSize()))
+    return fail(op, callee,
+                "gives a frame that ends at byte " + Twine(frame + int64_t(callee.getFrameSize())) +
+                    ", outside the block's frame of " + Twine(block.getFrameSize()) + " bytes");
+  return success();
+}
+
 LogicalResult CallOp::verifySymbolUses(SymbolTableCollection &tables) {
   auto callee = tables.lookupNearestSymbolFrom<BlockOp>(*this, getCalleeAttr());
   if (!callee)
@@ -131,13 +143,58 @@ LogicalResult CallOp::verifySymbolUses(SymbolTableCollection &tables) {
                     " has " + Twine(callee.getArgumentTypes().size() - callee.getNumInputs()));
   if (failed(checkCallOperands(*this, callee)))
     return failure();
-  int64_t frame = int64_t(getFrame());
-  if (frame < 0 || frame % 64 != 0)
-    return emitOpError() << "frame " << frame << " is not a multiple of 64";
-  auto block = (*this)->getParentOfType<BlockOp>();
-  if (block && frame + int64_t(callee.getFrameSize()) > int64_t(block.getFrameSize()))
-    return fail(*this, callee,
-                "gives a frame that ends at byte " + Twine(frame + int64_t(callee.getFrameSize())) +
-                    ", outside the block's frame of " + Twine(block.getFrameSize()) + " bytes");
+  return checkFrame(*this, callee, int64_t(getFrame()));
+}
+
+/// A block that an instruction may call, with these buffers.
+static LogicalResult checkBranch(Operation *op, FlatSymbolRefAttr name, ValueRange inputs,
+                                 ValueRange outputs, int64_t frame,
+                                 SymbolTableCollection &tables) {
+  auto callee = tables.lookupNearestSymbolFrom<BlockOp>(op, name);
+  if (!callee)
+    return op->emitOpError() << "names " << name << ", but there is no such block";
+  ArrayRef<Type> types = callee.getArgumentTypes();
+  uint64_t numInputs = callee.getNumInputs();
+  if (inputs.getTypes() != TypeRange(types.take_front(numInputs)) ||
+      outputs.getTypes() != TypeRange(types.drop_front(numInputs)))
+    return fail(op, callee, "has other buffers than @" + callee.getSymName());
+  return checkFrame(op, callee, frame);
+}
+
+static LogicalResult checkPredicate(Operation *op, Value predicate) {
+  auto type = cast<MemRefType>(predicate.getType());
+  if (type.getRank() == 0 && type.getElementType().isInteger(1))
+    return success();
+  return op->emitOpError() << "has the predicate " << type << "; it must be an i1 scalar";
+}
+
+LogicalResult BranchOp::verifySymbolUses(SymbolTableCollection &tables) {
+  if (failed(checkPredicate(*this, getPredicate())))
+    return failure();
+  for (FlatSymbolRefAttr branch : {getOnTrueAttr(), getOnFalseAttr()})
+    if (failed(checkBranch(*this, branch, getInputs(), getOutputs(), int64_t(getFrame()), tables)))
+      return failure();
   return success();
+}
+
+LogicalResult WhileOp::verifySymbolUses(SymbolTableCollection &tables) {
+  if (failed(checkPredicate(*this, getPredicate())))
+    return failure();
+  if (getOutputs().size() > getInputs().size() ||
+      getInputs().take_back(getOutputs().size()) != getOutputs())
+    return emitOpError("has outputs that are not the last of its inputs");
+  int64_t frame = int64_t(getFrame());
+  if (failed(checkBranch(*this, getConditionAttr(), getInputs(), getPredicate(), frame, tables)))
+    return failure();
+  return checkBranch(*this, getBodyAttr(), getInputs(), getOutputs(), frame, tables);
+}
+
+BlockCalls minigptc::exec::getBlockCalls(Operation *op) {
+  if (auto call = dyn_cast<CallOp>(op))
+    return {{call.getCallee()}, int64_t(call.getFrame())};
+  if (auto branch = dyn_cast<BranchOp>(op))
+    return {{branch.getOnTrue(), branch.getOnFalse()}, int64_t(branch.getFrame())};
+  if (auto loop = dyn_cast<WhileOp>(op))
+    return {{loop.getCondition(), loop.getBody()}, int64_t(loop.getFrame())};
+  return {};
 }

@@ -38,6 +38,13 @@ int64_t getBufferBytes(mlir::MemRefType type);
 void forEachAccess(mlir::Operation *op,
                    llvm::function_ref<void(mlir::Value buffer, bool isWrite)> see);
 
+/// The blocks that an instruction calls, none for most, and where they have their frame.
+struct BlockCalls {
+  llvm::SmallVector<llvm::StringRef, 2> blocks;
+  int64_t frame = 0;
+};
+BlockCalls getBlockCalls(mlir::Operation *op);
+
 } // namespace minigptc::exec
 
 #endif // MINIGPTC_DIALECTS_EXEC_IR_EXEC_H

@@ -152,7 +152,8 @@ def Exec_CallOp : Exec_Op<"call", [AttrSizedOperandSegments, DeclareOpInterfaceM
     exec.call @layer ins(%x : memref<4xf32>) outs(%y : memref<4xf32>) frame 128
     ```
     With a `count` the call is made as often, one after the other; in call k operand i
-    begins k · `strides[i]` bytes further on (a multiple of 64; 0: always the same).
+    begins k · `strides[i]` bytes further on (a multiple of 64; 0: always the same). With `reverse`
+    the calls come in the other order: the last parts first.
 
     ```mlir
     exec.call @rows ins(%w, %x : memref<4xf32>, memref<64x4xf32>) outs(%y : memref<64x4xf32>) frame 0
@@ -160,10 +161,49 @@ def Exec_CallOp : Exec_Op<"call", [AttrSizedOperandSegments, DeclareOpInterfaceM
     ```
   }];
   let arguments = (ins FlatSymbolRefAttr:$callee, Variadic<AnyMemRef>:$inputs, Variadic<AnyMemRef>:$outputs, I64Attr:$frame,
-      DefaultValuedAttr<I64Attr, "1">:$count, OptionalAttr<DenseI64ArrayAttr>:$strides);
+      DefaultValuedAttr<I64Attr, "1">:$count, OptionalAttr<DenseI64ArrayAttr>:$strides,
+      UnitAttr:$reverse);
   let assemblyFormat = [{
     $callee `ins` `(` ($inputs^ `:` type($inputs))? `)` `outs` `(` ($outputs^ `:` type($outputs))? `)` `frame` $frame
-    (`count` `=` $count^ `strides` `=` $strides)? attr-dict
+    (`count` `=` $count^ `strides` `=` $strides (`reverse` $reverse^)?)? attr-dict
+  }];
+}
+
+def Exec_BranchOp : Exec_Op<"branch", [AttrSizedOperandSegments, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let summary = "runs one of two blocks";
+  let description = [{
+    The host reads the predicate, and calls `onTrue` if it is true, else `onFalse`, as
+    `exec.call` does. The frame is large enough for both.
+
+    ```mlir
+    exec.branch %p then @double else @negate ins(%x : memref<4xf32>) outs(%y : memref<4xf32>) frame 128
+    ```
+  }];
+  let arguments = (ins AnyMemRef:$predicate, FlatSymbolRefAttr:$onTrue, FlatSymbolRefAttr:$onFalse,
+      Variadic<AnyMemRef>:$inputs, Variadic<AnyMemRef>:$outputs, I64Attr:$frame);
+  let assemblyFormat = [{
+    $predicate `then` $onTrue `else` $onFalse `ins` `(` ($inputs^ `:` type($inputs))? `)` `outs` `(` ($outputs^ `:` type($outputs))? `)`
+    `frame` $frame attr-dict `:` type($predicate)
+  }];
+}
+
+def Exec_WhileOp : Exec_Op<"while", [AttrSizedOperandSegments, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let summary = "runs a block as long as another one says so";
+  let description = [{
+    Calls `condition` with the inputs, which writes `predicate`; if that is true, calls `body`
+    with the inputs and outputs, and so on. What is carried lies in the outputs, which are the
+    last of the inputs. The frame is large enough for both.
+
+    ```mlir
+    exec.while @too_large @halve ins(%limit, %x : memref<f32>, memref<4xf32>) outs(%x : memref<4xf32>)
+        predicate %p frame 128 : memref<i1>
+    ```
+  }];
+  let arguments = (ins FlatSymbolRefAttr:$condition, FlatSymbolRefAttr:$body,
+      Variadic<AnyMemRef>:$inputs, Variadic<AnyMemRef>:$outputs, AnyMemRef:$predicate, I64Attr:$frame);
+  let assemblyFormat = [{
+    $condition $body `ins` `(` ($inputs^ `:` type($inputs))? `)` `outs` `(` ($outputs^ `:` type($outputs))? `)`
+    `predicate` $predicate `frame` $frame attr-dict `:` type($predicate)
   }];
 }
 

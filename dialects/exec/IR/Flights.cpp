@@ -16,6 +16,14 @@ void minigptc::exec::forEachAccess(Operation *op, function_ref<void(Value, bool)
   };
   llvm::TypeSwitch<Operation *>(op)
       .Case<LaunchOp, CallOp, ScalarsOp, CollectiveOp>(listed)
+      .Case([&](BranchOp branch) {
+        see(branch.getPredicate(), false);
+        listed(branch);
+      })
+      .Case([&](WhileOp loop) {
+        listed(loop);
+        see(loop.getPredicate(), true);
+      })
       .Case([&](GemmOp gemm) {
         see(gemm.getLhs(), false);
         see(gemm.getRhs(), false);
@@ -91,9 +99,11 @@ LogicalResult CollectiveOp::verifySymbolUses(SymbolTableCollection &tables) {
       writesInput |= isWrite && touches(read, range);
     };
     forEachAccess(op, [&](Value buffer, bool isWrite) { see(rangeOf(buffer, block), isWrite); });
-    if (auto call = dyn_cast<CallOp>(op))
-      if (auto callee = tables.lookupNearestSymbolFrom<BlockOp>(op, call.getCalleeAttr()))
-        see({{}, int64_t(call.getFrame()), int64_t(call.getFrame() + callee.getFrameSize())}, true);
+    BlockCalls calls = getBlockCalls(op);
+    for (StringRef name : calls.blocks)
+      if (auto callee = tables.lookupNearestSymbolFrom<BlockOp>(
+              op, StringAttr::get(op->getContext(), name)))
+        see({{}, calls.frame, calls.frame + int64_t(callee.getFrameSize())}, true);
     if (touchesOutput)
       return refuse(op, *this, "touches what a collective is still writing");
     if (writesInput)

@@ -16,7 +16,7 @@ using namespace minigptc::exec;
 static bool isSmall(BlockOp block) {
   int instructions = 0;
   for (Operation &op : block.getBody().front().without_terminator()) {
-    if (isa<CallOp>(op))
+    if (!getBlockCalls(&op).blocks.empty())
       return false;
     instructions += !isa<FrameOp, ConstantOp, ViewOp>(op);
   }
@@ -41,12 +41,15 @@ struct InlineBlocks : minigptc::exec::impl::ExecInlineBlocksBase<InlineBlocks> {
     SymbolTable symbols(getOperation());
     DenseSet<Operation *> stay; // called still
     SmallVector<std::pair<CallOp, BlockOp>> calls;
-    getOperation().walk([&](CallOp call) {
-      auto callee = symbols.lookup<BlockOp>(call.getCallee());
-      if (callee && call.getCount() == 1 && isSmall(callee))
-        calls.emplace_back(call, callee);
-      else
-        stay.insert(callee);
+    getOperation().walk([&](Operation *op) {
+      auto call = dyn_cast<CallOp>(op);
+      for (StringRef name : getBlockCalls(op).blocks) {
+        auto callee = symbols.lookup<BlockOp>(name);
+        if (call && callee && call.getCount() == 1 && isSmall(callee))
+          calls.emplace_back(call, callee);
+        else
+          stay.insert(callee);
+      }
     });
     for (auto [call, callee] : calls)
       inlineCall(call, callee);

@@ -44,11 +44,11 @@ auto MemoryOrder::accessesOf(Operation *op) -> SmallVector<Access> {
   for (Value operand : op->getOperands()) // As if anything else wrote whatever it touches.
     if (isa<MemRefType>(operand.getType()))
       add(operand, true);
-  if (auto call = dyn_cast<CallOp>(op)) {
-    auto callee = symbols.lookupNearestSymbolFrom<BlockOp>(op, call.getCalleeAttr());
-    int64_t frame = int64_t(call.getFrame());
+  BlockCalls calls = getBlockCalls(op);
+  for (StringRef name : calls.blocks) {
+    auto callee = symbols.lookupNearestSymbolFrom<BlockOp>(op, StringAttr::get(op->getContext(), name));
     int64_t size = callee ? int64_t(callee.getFrameSize()) : frameSize;
-    accesses.push_back({{0, frame, frame + size}, true});
+    accesses.push_back({{0, calls.frame, calls.frame + size}, true});
   }
   return accesses;
 }

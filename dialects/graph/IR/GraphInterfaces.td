@@ -188,6 +188,7 @@ def LoopOp : Graph_Interface<"LoopOp"> {
     InterfaceMethod<"Takes another function of the same types.", "void", "setLoopBody",
       (ins "::mlir::FlatSymbolRefAttr":$body)>,
     InterfaceMethod<"The number of calls, at least one.", "int64_t", "getTripCount">,
+    InterfaceMethod<"Whether the first call gets the last parts.", "bool", "isReversed">,
     InterfaceMethod<"The operand with which a carried result starts, or nothing.",
       "std::optional<unsigned>", "getCarriedOperand", (ins "unsigned":$result)>,
     InterfaceMethod<"Whether a call gets a part of this operand.", "bool", "isCutOperand",

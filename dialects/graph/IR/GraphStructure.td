@@ -37,12 +37,15 @@ def Graph_ScanOp : Graph_Op<"scan", [Pure, AttrSizedOperandSegments,
     carried values and parts of the stacked results. The op's results are the last
     carried values and the stacked tensors.
 
+    With `reverse` the first call gets the last parts, and makes the last parts of the stacked
+    tensors.
+
     The body is a function named by symbol, not a region, so that it is fused, planned
     and shared like every other function. Its carried argument i has `graph.donate = i`:
     result i takes over its memory, so that nothing that is carried is copied.
 
     Where it becomes instructions, a part must be a multiple of 64 bytes, to which
-    buffers are aligned. It has no derivative.
+    buffers are aligned: `--graph-align-loops` brings that about.
 
     ```mlir
     %total, %squares = graph.scan @body(%w) carried(%zero) cut(%x) count = 4
@@ -50,11 +53,52 @@ def Graph_ScanOp : Graph_Op<"scan", [Pure, AttrSizedOperandSegments,
     ```
   }];
   let arguments = (ins FlatSymbolRefAttr:$callee, Variadic<Graph_Tensor>:$constants,
-      Variadic<Graph_Tensor>:$carried, Variadic<Graph_Tensor>:$cut, I64Attr:$count);
+      Variadic<Graph_Tensor>:$carried, Variadic<Graph_Tensor>:$cut, I64Attr:$count, UnitAttr:$reverse);
   let results = (outs Variadic<Graph_Tensor>:$outputs);
   let assemblyFormat = [{
-    $callee `(` $constants `)` `carried` `(` $carried `)` `cut` `(` $cut `)` `count` `=` $count attr-dict
+    $callee `(` $constants `)` `carried` `(` $carried `)` `cut` `(` $cut `)` `count` `=` $count (`reverse` $reverse^)? attr-dict
     `:` functional-type(operands, results)
+  }];
+}
+
+def Graph_CondOp : Graph_Op<"cond", [Pure, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let summary = "one of two functions called";
+  let description = [{
+    Calls the private function `onTrue` with the inputs if the predicate, a scalar, is true,
+    else `onFalse`; the other one is not run. Both have the types of the inputs and of the
+    outputs. The host reads the predicate between instructions.
+
+    ```mlir
+    %y = graph.cond %p then @double else @negate(%x) : (tensor<i1>, tensor<4xf32>) -> tensor<4xf32>
+    ```
+  }];
+  let arguments = (ins Graph_PredTensor:$predicate, FlatSymbolRefAttr:$onTrue, FlatSymbolRefAttr:$onFalse,
+      Variadic<Graph_Tensor>:$inputs);
+  let results = (outs Variadic<Graph_Tensor>:$outputs);
+  let assemblyFormat = [{
+    $predicate `then` $onTrue `else` $onFalse `(` $inputs `)` attr-dict `:` functional-type(operands, results)
+  }];
+}
+
+def Graph_WhileOp : Graph_Op<"while", [Pure, AttrSizedOperandSegments, Graph_Differentiable,
+    DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let summary = "a function called as long as a predicate holds";
+  let description = [{
+    Calls the private function `condition` with the constants and the carried values; while
+    that gives true, a scalar, `body` of the same arguments gives the next carried values. The
+    results are the last ones. As a scan's, the body's carried argument i has
+    `graph.donate = i`. The host reads the predicate between instructions. No derivative: how
+    often the body runs is not known before.
+
+    ```mlir
+    %y = graph.while @too_large @halve(%limit) carried(%x) : (tensor<f32>, tensor<4xf32>) -> tensor<4xf32>
+    ```
+  }];
+  let arguments = (ins FlatSymbolRefAttr:$condition, FlatSymbolRefAttr:$body,
+      Variadic<Graph_Tensor>:$constants, Variadic<Graph_Tensor>:$carried);
+  let results = (outs Variadic<Graph_Tensor>:$outputs);
+  let assemblyFormat = [{
+    $condition $body `(` $constants `)` `carried` `(` $carried `)` attr-dict `:` functional-type(operands, results)
   }];
 }
 

@@ -56,6 +56,7 @@ LogicalResult VjpOp::verifySymbolUses(SymbolTableCollection &tables) {
 FlatSymbolRefAttr ScanOp::getLoopBody() { return getCalleeAttr(); }
 void ScanOp::setLoopBody(FlatSymbolRefAttr body) { setCalleeAttr(body); }
 int64_t ScanOp::getTripCount() { return int64_t(getCount()); }
+bool ScanOp::isReversed() { return getReverse(); }
 std::optional<unsigned> ScanOp::getCarriedOperand(unsigned result) {
   if (result < getCarried().size())
     return getConstants().size() + result;
@@ -116,6 +117,68 @@ LogicalResult ScanOp::verifySymbolUses(SymbolTableCollection &tables) {
                              : " is not carried and must not have " + Twine(attr::kDonate)));
   }
   return success();
+}
+
+/// An i1 scalar.
+static bool isPredicate(Type type) {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  return tensor && tensor.getRank() == 0 && tensor.getElementType().isInteger(1);
+}
+
+LogicalResult CondOp::verifySymbolUses(SymbolTableCollection &tables) {
+  if (!isPredicate(getPredicate().getType()))
+    return emitOpError() << "has the predicate " << describe(getPredicate().getType())
+                         << "; it must be an i1 scalar";
+  for (FlatSymbolRefAttr branch : {getOnTrueAttr(), getOnFalseAttr()}) {
+    auto function = lookupCallee(*this, branch, tables);
+    if (failed(function) ||
+        failed(checkTypes(*this, *function, "input", getInputs().getTypes(),
+                          function->getArgumentTypes())) ||
+        failed(checkTypes(*this, *function, "output", getOutputs().getTypes(),
+                          function->getResultTypes())))
+      return failure();
+  }
+  return success();
+}
+
+LogicalResult WhileOp::verifySymbolUses(SymbolTableCollection &tables) {
+  auto condition = lookupCallee(*this, getConditionAttr(), tables);
+  auto body = lookupCallee(*this, getBodyAttr(), tables);
+  if (failed(condition) || failed(body))
+    return failure();
+  for (func::FuncOp function : {*condition, *body})
+    if (failed(checkTypes(*this, function, "operand", getOperandTypes(),
+                          function.getArgumentTypes())))
+      return failure();
+  if (failed(checkTypes(*this, *body, "result", getResultTypes(), body->getResultTypes())))
+    return failure();
+  auto fail = [&](func::FuncOp function, const Twine &message) -> LogicalResult {
+    InFlightDiagnostic error = emitOpError(message);
+    error.attachNote(function.getLoc()) << "@" << function.getSymName() << " is defined here";
+    return error;
+  };
+  if (condition->getNumResults() != 1 || !isPredicate(condition->getResultTypes()[0]))
+    return fail(*condition, "needs a condition that gives an i1 scalar, which @" +
+                                condition->getSymName() + " does not");
+  for (unsigned i = 0; i < body->getNumArguments(); ++i) {
+    auto donate = body->getArgAttrOfType<IntegerAttr>(i, attr::kDonate);
+    unsigned number = i - getConstants().size();
+    bool isCarried = i >= getConstants().size();
+    if (isCarried ? !donate || donate.getInt() != int64_t(number) : bool(donate))
+      return fail(*body, "calls @" + body->getSymName() + ", whose argument " + Twine(i) +
+                             (isCarried ? " is carried and needs " + attr::kDonate + " = " +
+                                              Twine(number)
+                                        : " is not carried and must not have " +
+                                              Twine(attr::kDonate)));
+  }
+  return success();
+}
+
+LogicalResult WhileOp::buildVjp(OpBuilder &, ArrayRef<Value>, ArrayRef<bool>,
+                                MutableArrayRef<Value>) {
+  return emitError("a while loop has no derivative: how often it runs is known only when it has "
+                   "run, and so is what its gradient would need; a scan has one, and a foriLoop "
+                   "between numbers");
 }
 
 LogicalResult HostCallOp::verifySymbolUses(SymbolTableCollection &tables) {

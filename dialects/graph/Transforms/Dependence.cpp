@@ -9,17 +9,54 @@ bool minigptc::graph::hasCotangent(Type type) {
   return tensor && isa<FloatType>(tensor.getElementType());
 }
 
-void Dependence::forEachEdge(Operation &op, function_ref<void(OpResult, OpOperand &)> visit) {
-  func::FuncOp callee = lookup(&op);
+/// The operand with which a loop's result starts that is carried, or nothing.
+static std::optional<unsigned> getCarriedOperand(Operation &op, unsigned result) {
+  if (auto loop = dyn_cast<LoopOp>(op))
+    return loop.getCarriedOperand(result);
+  if (auto loop = dyn_cast<WhileOp>(op))
+    return loop.getConstants().size() + result;
+  return std::nullopt;
+}
+
+/// What is carried depends on what it was made from.
+static void closeOverCalls(Operation &op, MutableArrayRef<BitVector> summary) {
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (BitVector &row : summary)
+      for (unsigned result = 0; result < summary.size(); ++result) {
+        std::optional<unsigned> carried = getCarriedOperand(op, result);
+        if (!carried || !row[*carried] || !summary[result].test(row))
+          continue;
+        row |= summary[result];
+        changed = true;
+      }
+  }
+}
+
+std::optional<Dependence::Summary> Dependence::summarize(Operation &op) {
+  SmallVector<func::FuncOp, 2> callees = lookup(&op);
   // Of a function without a body nothing is known: everything may depend.
-  bool isKnown = callee && !callee.isDeclaration();
-  ArrayRef<BitVector> summary = isKnown ? ofResults(callee) : ArrayRef<BitVector>();
+  auto isUnknown = [](func::FuncOp callee) { return !callee || callee.isDeclaration(); };
+  if (callees.empty() || llvm::any_of(callees, isUnknown))
+    return std::nullopt;
+  Summary summary(op.getNumResults(), BitVector(op.getNumOperands()));
+  unsigned first = isa<CondOp>(op) ? 1 : 0; // behind the predicate
+  for (func::FuncOp callee : callees)
+    for (auto [row, ofOne] : llvm::zip_equal(summary, ofResults(callee)))
+      for (unsigned argument : ofOne.set_bits())
+        row.set(first + argument);
+  closeOverCalls(op, summary);
+  return summary;
+}
+
+void Dependence::forEachEdge(Operation &op, function_ref<void(OpResult, OpOperand &)> visit) {
+  std::optional<Summary> summary = summarize(op);
   for (OpResult result : op.getResults()) {
     if (!hasCotangent(result.getType()))
       continue;
     for (OpOperand &operand : op.getOpOperands())
       if (hasCotangent(operand.get().getType()) &&
-          (!isKnown || summary[result.getResultNumber()][operand.getOperandNumber()]))
+          (!summary || (*summary)[result.getResultNumber()][operand.getOperandNumber()]))
         visit(result, operand);
   }
 }

@@ -1,8 +1,8 @@
 //===- Dependence.h - which values influence which -------------*- C++ -*-===//
 //
 // A derivative can flow from one float tensor to another through an op that
-// reads the first and gives the second. Calls (mapped ones, too) are looked through: a
-// summary per function says which results depend on which arguments.
+// reads the first and gives the second. Calls (mapped ones, loops and branches, too) are looked
+// through: a summary per function says which results depend on which arguments.
 //
 //===----------------------------------------------------------------------===//
 #ifndef MINIGPTC_DIALECTS_GRAPH_TRANSFORMS_DEPENDENCE_H
@@ -20,8 +20,8 @@ using ValueSet = llvm::DenseSet<mlir::Value>;
 
 class Dependence {
 public:
-  /// The function that an op calls, or null if it calls none.
-  using Lookup = std::function<mlir::func::FuncOp(mlir::Operation *)>;
+  /// The functions that an op may call; none, for most.
+  using Lookup = std::function<llvm::SmallVector<mlir::func::FuncOp, 2>(mlir::Operation *)>;
   explicit Dependence(Lookup lookup) : lookup(std::move(lookup)) {}
 
   /// For each result of a function, the arguments that it depends on. Computed
@@ -34,6 +34,9 @@ public:
   ValueSet influencing(mlir::ValueRange values, mlir::Block &block);
 
 private:
+  using Summary = llvm::SmallVector<llvm::BitVector>;
+  /// Of an op that calls functions: for each result the operands that it depends on.
+  std::optional<Summary> summarize(mlir::Operation &op);
   /// Calls `visit(result, operand)` for every pair of an op where the result
   /// depends on the operand.
   void forEachEdge(mlir::Operation &op,

@@ -7,7 +7,7 @@ using namespace mlir;
 using namespace minigptc::graph;
 
 Differentiator::Differentiator(ModuleOp module, double recomputePrice)
-    : dependence([this](Operation *op) { return lookup(op); }),
+    : dependence([this](Operation *op) { return lookupAll(op); }),
       recomputePrice(recomputePrice) {
   for (auto function : module.getOps<func::FuncOp>())
     functions[function.getSymNameAttr()] = function;
@@ -16,8 +16,20 @@ Differentiator::Differentiator(ModuleOp module, double recomputePrice)
 func::FuncOp Differentiator::lookup(Operation *op) const {
   if (auto call = dyn_cast<func::CallOp>(op))
     return lookup(call.getCalleeAttr().getAttr());
+  if (auto loop = dyn_cast<LoopOp>(op))
+    return lookup(loop.getLoopBody().getAttr());
   auto mapped = dyn_cast<MappedCallOp>(op);
   return mapped ? lookup(mapped.getMappedCallee().getAttr()) : func::FuncOp();
+}
+
+SmallVector<func::FuncOp, 2> Differentiator::lookupAll(Operation *op) const {
+  if (auto cond = dyn_cast<CondOp>(op))
+    return {lookup(cond.getOnTrueAttr().getAttr()), lookup(cond.getOnFalseAttr().getAttr())};
+  if (auto loop = dyn_cast<WhileOp>(op))
+    return {lookup(loop.getBodyAttr().getAttr())};
+  if (func::FuncOp callee = lookup(op))
+    return {callee};
+  return {};
 }
 
 DerivativeKey Differentiator::makeKey(func::FuncOp function, const BitVector &wanted,
@@ -97,31 +109,51 @@ void Differentiator::insert(func::FuncOp function, func::FuncOp original, String
 }
 
 void Differentiator::dropUnusedSaves(Operation *call) {
-  func::FuncOp callee = lookup(call), original = callee ? originals.lookup(callee) : nullptr;
-  if (!original)
+  SmallVector<func::FuncOp, 2> plain;
+  for (func::FuncOp callee : lookupAll(call))
+    if (func::FuncOp original = originals.lookup(callee))
+      plain.push_back(original);
+  if (plain.empty() || plain.size() != lookupAll(call).size())
     return;
-  unsigned kept = original.getNumResults();
+  unsigned kept = plain[0].getNumResults();
   if (!llvm::all_of(call->getResults().drop_front(kept),
                     [](Value saved) { return saved.use_empty(); }))
     return;
-  OpBuilder builder(call);
-  auto mapped = dyn_cast<MappedCallOp>(call);
-  Operation *plain =
-      mapped ? mapped.callMapped(builder, original, call->getOperands(),
-                                 mapped.getOperandMaps().getValue(),
-                                 mapped.getResultMaps().getValue().take_front(kept))
-             : func::CallOp::create(builder, call->getLoc(), original, call->getOperands());
-  for (auto [before, after] : llvm::zip(call->getResults().take_front(kept), plain->getResults()))
+  Operation *without = callWithoutSaves(call, plain);
+  for (auto [before, after] : llvm::zip(call->getResults().take_front(kept), without->getResults()))
     before.replaceAllUsesWith(after);
   call->erase();
 }
 
+Operation *Differentiator::callWithoutSaves(Operation *call, ArrayRef<func::FuncOp> plain) {
+  OpBuilder builder(call);
+  func::FuncOp original = plain[0];
+  unsigned kept = original.getNumResults();
+  TypeRange types = call->getResults().take_front(kept).getTypes();
+  if (auto mapped = dyn_cast<MappedCallOp>(call))
+    return mapped.callMapped(builder, original, call->getOperands(),
+                             mapped.getOperandMaps().getValue(),
+                             mapped.getResultMaps().getValue().take_front(kept));
+  if (auto loop = dyn_cast<ScanOp>(call))
+    return ScanOp::create(builder, loop.getLoc(), types, original.getSymName(),
+                          loop.getConstants(), loop.getCarried(), loop.getCut(), loop.getCount(),
+                          loop.getReverse());
+  if (auto cond = dyn_cast<CondOp>(call))
+    return CondOp::create(builder, cond.getLoc(), types, cond.getPredicate(), original.getSymName(),
+                          func::FuncOp(plain[1]).getSymName(), cond.getInputs());
+  return func::CallOp::create(builder, call->getLoc(), original, call->getOperands());
+}
+
 bool Differentiator::isProduct(Operation *op) {
-  func::FuncOp callee = lookup(op);
-  if (!callee) {
+  SmallVector<func::FuncOp, 2> callees = lookupAll(op);
+  if (callees.empty()) {
     auto cost = dyn_cast<CostOp>(op);
     return cost && cost.getMatmulFlops() > 0;
   }
+  return llvm::any_of(callees, [&](func::FuncOp callee) { return multipliesMatrices(callee); });
+}
+
+bool Differentiator::multipliesMatrices(func::FuncOp callee) {
   if (auto it = multiplies.find(callee); it != multiplies.end())
     return it->second;
   bool result = callee
@@ -133,9 +165,17 @@ bool Differentiator::isProduct(Operation *op) {
 }
 
 double Differentiator::getCost(Operation *op) {
-  func::FuncOp callee = lookup(op);
-  if (!callee)
+  SmallVector<func::FuncOp, 2> callees = lookupAll(op);
+  if (callees.empty())
     return getOpCost(op);
+  auto loop = dyn_cast<LoopOp>(op);
+  double times = loop ? double(loop.getTripCount()) : 1, cost = 0;
+  for (func::FuncOp callee : callees)
+    cost = std::max(cost, getCost(callee));
+  return times * cost;
+}
+
+double Differentiator::getCost(func::FuncOp callee) {
   if (auto it = costs.find(callee); it != costs.end())
     return it->second;
   double cost = 0;

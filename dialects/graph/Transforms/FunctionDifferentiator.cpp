@@ -125,6 +125,10 @@ LogicalResult FunctionDifferentiator::differentiateOp(Operation *&op) {
                              ? differentiateCall(op, cotangents, wanted, gradients)
                          : isa<MappedCallOp>(op)
                              ? differentiateMapped(op, cotangents, wanted, gradients)
+                         : isa<LoopOp>(op)
+                             ? differentiateLoop(op, cotangents, wanted, gradients)
+                         : isa<CondOp>(op)
+                             ? differentiateCond(op, cotangents, wanted, gradients)
                              : buildVjp(op, cotangents, wanted, gradients);
   if (failed(result))
     return failure();
@@ -158,10 +162,15 @@ FunctionDifferentiator::differentiateCallee(func::FuncOp callee, ArrayRef<Value>
     wantedArguments[i] = isWanted;
   for (auto [i, cotangent] : llvm::enumerate(cotangents))
     live[i] = bool(cotangent);
+  return differentiateCallee(callee, wantedArguments, live);
+}
+
+FailureOr<const Derivative *>
+FunctionDifferentiator::differentiateCallee(func::FuncOp callee, const BitVector &wanted,
+                                            const BitVector &live) {
   // A callee that is computed again as a whole decides for itself.
   bool inherits = key.policy && *key.policy != RematPolicy::nothing;
-  return parent.differentiate(callee, wantedArguments, live, inherits ? key.policy : std::nullopt,
-                              origin);
+  return parent.differentiate(callee, wanted, live, inherits ? key.policy : std::nullopt, origin);
 }
 
 /// A call of the forward function in place of the function's.
@@ -207,5 +216,60 @@ LogicalResult FunctionDifferentiator::differentiateMapped(Operation *&op,
   replaceForward(op, parent.callForward(forwardBuilder, call, made, maps));
   gradients = parent.callBackward(builder, cast<MappedCallOp>(op), made, maps, op->getResults(),
                                   cotangents);
+  return success();
+}
+
+/// What is carried is wanted where a call makes it from what is wanted, and has a cotangent where
+/// a call makes what has one from it.
+LogicalResult FunctionDifferentiator::differentiateLoop(Operation *&op, ArrayRef<Value> cotangents,
+                                                        ArrayRef<bool> wanted,
+                                                        SmallVectorImpl<Value> &gradients) {
+  auto loop = cast<ScanOp>(op);
+  func::FuncOp body = parent.lookup(op);
+  LoopShape shape(loop);
+  BitVector wantedArguments(shape.numArguments), live(shape.numResults);
+  for (auto [i, isWanted] : llvm::enumerate(wanted))
+    wantedArguments[i] = isWanted;
+  for (auto [i, cotangent] : llvm::enumerate(cotangents))
+    live[i] = bool(cotangent);
+  ArrayRef<BitVector> depends = parent.dependence.ofResults(body);
+  for (unsigned round = 0; round < shape.numCarried; ++round)
+    for (unsigned i = 0; i < shape.numCarried; ++i) {
+      if (depends[i].anyCommon(wantedArguments))
+        wantedArguments.set(shape.numConstants + i);
+      for (unsigned result : live.set_bits())
+        if (depends[result][shape.numConstants + i])
+          live.set(i);
+    }
+  auto inner = differentiateCallee(body, wantedArguments, live);
+  if (failed(inner))
+    return failure();
+  if (!(*inner)->exists())
+    return success();
+  OpBuilder forwardBuilder(op);
+  ScanOp forward = parent.callForward(forwardBuilder, loop, **inner);
+  replaceForward(op, forward);
+  gradients = parent.callBackward(builder, forward, shape, **inner, cotangents);
+  return success();
+}
+
+LogicalResult FunctionDifferentiator::differentiateCond(Operation *&op, ArrayRef<Value> cotangents,
+                                                        ArrayRef<bool> wanted,
+                                                        SmallVectorImpl<Value> &gradients) {
+  SmallVector<const Derivative *> made;
+  for (func::FuncOp callee : parent.lookupAll(op)) {
+    auto inner = differentiateCallee(callee, cotangents, wanted.drop_front()); // the predicate
+    if (failed(inner))
+      return failure();
+    made.push_back(*inner);
+  }
+  if (!made[0]->exists() && !made[1]->exists())
+    return success();
+  const BranchDerivative &derivative =
+      parent.branchDerivative(cast<CondOp>(op), *made[0], *made[1]);
+  OpBuilder forwardBuilder(op);
+  CondOp forward = parent.callForward(forwardBuilder, cast<CondOp>(op), derivative);
+  replaceForward(op, forward);
+  gradients = parent.callBackward(builder, forward, derivative, cotangents);
   return success();
 }

@@ -34,11 +34,22 @@ private:
   llvm::FailureOr<const Derivative *> differentiateCallee(mlir::func::FuncOp callee,
                                                           llvm::ArrayRef<mlir::Value> cotangents,
                                                           llvm::ArrayRef<bool> wanted);
+  llvm::FailureOr<const Derivative *> differentiateCallee(mlir::func::FuncOp callee,
+                                                          const llvm::BitVector &wanted,
+                                                          const llvm::BitVector &live);
   void replaceForward(mlir::Operation *&op, mlir::Operation *forward);
   llvm::LogicalResult differentiateMapped(mlir::Operation *&op,
                                           llvm::ArrayRef<mlir::Value> cotangents,
                                           llvm::ArrayRef<bool> wanted,
                                           llvm::SmallVectorImpl<mlir::Value> &gradients);
+  llvm::LogicalResult differentiateLoop(mlir::Operation *&op,
+                                        llvm::ArrayRef<mlir::Value> cotangents,
+                                        llvm::ArrayRef<bool> wanted,
+                                        llvm::SmallVectorImpl<mlir::Value> &gradients);
+  llvm::LogicalResult differentiateCond(mlir::Operation *&op,
+                                        llvm::ArrayRef<mlir::Value> cotangents,
+                                        llvm::ArrayRef<bool> wanted,
+                                        llvm::SmallVectorImpl<mlir::Value> &gradients);
   llvm::LogicalResult differentiateCall(mlir::Operation *&op,
                                         llvm::ArrayRef<mlir::Value> cotangents,
                                         llvm::ArrayRef<bool> wanted,

@@ -51,7 +51,9 @@ private:
     if (auto vjp = dyn_cast<VjpOp>(op))
       demandOfCallee(vjp.getCalleeAttr(), vjp.getInputs());
     if (auto mapped = dyn_cast<MappedCallOp>(op))
-      demandOfParts(mapped);
+      demandOfParts(mapped.getMappedCallee(), op, [](unsigned) { return true; });
+    if (auto loop = dyn_cast<LoopOp>(op))
+      demandOfParts(loop.getLoopBody(), op, [&](unsigned i) { return loop.isCutOperand(i); });
     if (auto move = dyn_cast<ElementMoveOp>(op))
       for (const Check &check : checks.lookup(op->getResult(0)))
         for (OpOperand &operand : op->getOpOperands())
@@ -79,14 +81,17 @@ private:
         demand(operand, check);
   }
 
-  /// What is asked of all elements of every device's part is asked of all elements.
-  void demandOfParts(MappedCallOp call) {
-    func::FuncOp callee = functions.lookup(call.getMappedCallee().getAttr());
+  /// What is asked of all elements of every part, a device's or a call's, is asked of all elements.
+  void demandOfParts(FlatSymbolRefAttr name, Operation *call, function_ref<bool(unsigned)> isPart) {
+    func::FuncOp callee = functions.lookup(name.getAttr());
     if (!callee || callee.isDeclaration())
       return;
-    for (auto [argument, operand] : llvm::zip(callee.getArguments(), call->getOperands()))
+    for (auto [i, argument, operand] :
+         llvm::enumerate(callee.getArguments(), call->getOperands()))
       for (const Check &check : Checks(checks.lookup(argument)))
-        if (check.part.isWhole(cast<RankedTensorType>(argument.getType()).getShape()))
+        if (!isPart(i))
+          demand(operand, check);
+        else if (check.part.isWhole(cast<RankedTensorType>(argument.getType()).getShape()))
           demand(operand, IndexDomain{0, check.bound, check.ignored});
   }
 

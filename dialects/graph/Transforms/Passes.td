@@ -142,6 +142,26 @@ def GraphChunkLosses : Pass<"graph-chunk-losses", "::mlir::ModuleOp"> {
   let dependentDialects = ["::minigptc::graph::GraphDialect", "::mlir::func::FuncDialect"];
 }
 
+def GraphAlignLoops : Pass<"graph-align-loops", "::mlir::ModuleOp"> {
+  let summary = "loops over parts that are no multiple of 64 bytes";
+  let description = [{
+    A repeated call moves its operands on from part to part, and buffers are aligned to 64
+    bytes. Where a scan's parts are not, its body gets the whole tensor and takes its part out of
+    it, in the kernels that read it; and what it makes it writes into the whole result, which is
+    carried, in place. The number of the call comes as a part of an iota.
+
+    ```mlir
+    %s, %y = graph.scan @body() carried(%zero) cut(%x) count = 9
+        : (tensor<f32>, tensor<9x3xf32>) -> (tensor<f32>, tensor<9x3xf32>)
+    // becomes
+    %k = graph.iota dim = 0 : tensor<9x8xi64>
+    %s, %y = graph.scan @body_0(%x) carried(%zero, %zeros) cut(%k) count = 9
+        : (tensor<9x3xf32>, tensor<f32>, tensor<9x3xf32>, tensor<9x8xi64>) -> (tensor<f32>, tensor<9x3xf32>)
+    ```
+  }];
+  let dependentDialects = ["::minigptc::graph::GraphDialect", "::mlir::func::FuncDialect"];
+}
+
 def GraphDecompose : Pass<"graph-decompose"> {
   let summary = "composite ops become primitives";
   let description = [{

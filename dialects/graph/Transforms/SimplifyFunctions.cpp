@@ -1,7 +1,7 @@
 //===- SimplifyFunctions.cpp - --graph-simplify-functions -----------------===//
 //
-// Alternates three linear sweeps until nothing changes: equal functions are
-// merged; results are dropped from callers down to callees; arguments from
+// Alternates linear sweeps until nothing changes: equal functions are merged; results
+// are dropped from callers down to callees; so is what loops do not need; arguments from
 // callees up to callers. Each sweep makes dead ops that the next one sees. Two
 // or three rounds are usual, however many functions there are.
 //
@@ -9,6 +9,7 @@
 #include "dialects/graph/Transforms/FunctionGraph.h"
 #include "dialects/graph/Transforms/MergeFunctions.h"
 #include "dialects/graph/Transforms/Passes.h"
+#include "dialects/graph/Transforms/SimplifyLoops.h"
 
 namespace minigptc::graph {
 #define GEN_PASS_DEF_GRAPHSIMPLIFYFUNCTIONS
@@ -166,7 +167,7 @@ struct SimplifyFunctions : minigptc::graph::impl::GraphSimplifyFunctionsBase<Sim
   void runOnOperation() override {
     for (bool changed = true; changed;) {
       changed = false;
-      for (auto sweep : {mergeEqualFunctions, dropResults, dropArguments}) {
+      for (auto sweep : {mergeEqualFunctions, dropResults, simplifyLoops, dropArguments}) {
         FailureOr<FunctionGraph> functions = FunctionGraph::build(getOperation());
         if (failed(functions))
           return signalPassFailure();

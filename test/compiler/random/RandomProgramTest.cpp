@@ -45,7 +45,7 @@ static const std::string kPipelines[] = {
 /// by passes or by the tests themselves.
 static bool isStructural(llvm::StringRef op) {
   return op == "graph.vjp" || op == "graph.host_call" || op == "graph.fusion" ||
-         op == "graph.yield" || op == "graph.scan" || op == "graph.dot_accumulate" ||
+         op == "graph.yield" || op == "graph.scan" || op == "graph.cond" || op == "graph.while" || op == "graph.dot_accumulate" ||
          op == "graph.linear_log_sum_exp" || op == "graph.linear_cross_entropy_grad";
 }
 

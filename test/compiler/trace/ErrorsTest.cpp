@@ -3,6 +3,7 @@
 #include "minigptc/nn/Layers.h"
 #include "minigptc/optim/Optimizer.h"
 #include "minigptc/runtime/Array.h"
+#include "minigptc/trace/ControlFlow.h"
 #include "minigptc/trace/Ops.h"
 #include "minigptc/trace/Program.h"
 #include "minigptc/trace/Transforms.h"
@@ -203,4 +204,67 @@ TEST_CASE("programs") {
   CHECK_THROWS_WITH(trace({{"f", f, {{"x", spec}}, {.donate = {"z"}}}}),
                     Catch::Contains(".arguments = {\"z\""));
   CHECK_THROWS_WITH(optim::warmupCosine(1, 0, 10, 10), Catch::Contains("must be longer"));
+}
+
+TEST_CASE("loops") {
+  auto pass = [](Value c, Value x) { return std::pair(c, x); };
+  CHECK_ERROR(([&](Value x, Value n) { return scan(pass, x, sum(x)).ys; }),
+              "xs is f32[], which has no dimension to go along");
+  CHECK_ERROR(([&](Value x, Value n) {
+                return scan([](Value c, Tree) { return std::pair(c, c); }, x, Tree{{"a", x}, {"b", n}}).ys;
+              }),
+              "xs 'b' is i32[3] and makes 3 calls, but xs 'a' makes 2");
+  CHECK_ERROR(([&](Value x, Value n) { return scan(pass, x, n, {.length = 4}).ys; }),
+              "xs is i32[3] and makes 3 calls, but options.length makes 4");
+  CHECK_ERROR(([&](Value x, Value n) {
+                return scan([](Value c, Tree) { return std::pair(c, c); }, x, Tree{}).ys;
+              }),
+              "there is nothing to go over, and no length");
+  CHECK_ERROR(([&](Value x, Value n) {
+                return scan([](Value c, Value) { return std::pair(sum(c), c); }, x, n).ys;
+              }),
+              "carry goes in as f32[2,3] and comes out as f32[]");
+  CHECK_ERROR(([&](Value x, Value n) {
+                return scan([](Tree c, Value) { return std::pair(Tree{{"a", c["a"]}}, c["b"]); },
+                            Tree{{"a", x}, {"b", x}}, n).ys;
+              }),
+              "gives a carry of 1 tensors, and 'init' has 2; carry 'b' is missing");
+  CHECK_ERROR(([](Value x, Value n) {
+                return whileLoop([](Value x) { return sum(x); }, [](Value x) { return x; }, x);
+              }),
+              "the condition gives f32[], and must give an i1 scalar");
+  CHECK_ERROR(([](Value x, Value n) {
+                return whileLoop([](Tree) { return zeros({}, i1); }, [](Tree t) { return t; }, Tree{});
+              }),
+              "nothing is carried");
+  CHECK_ERROR(([](Value x, Value n) {
+                return foriLoop(0, x, [](Value, Value x) { return x; }, x);
+              }),
+              "the upper bound is f32[2,3], and must be an integer scalar");
+  CHECK_ERROR(([](Value x, Value n) {
+                return foriLoop(0, 2.5, [](Value, Value x) { return x; }, x);
+              }),
+              "the bounds must be integers");
+}
+
+TEST_CASE("branches") {
+  auto same = [](Value x) { return x; };
+  CHECK_ERROR(([&](Value x, Value n) { return cond(x > 0, same, same, x); }),
+              "the predicate is i1[2,3], and must be an i1 scalar");
+  CHECK_ERROR(([&](Value x, Value n) { return cond(sum(x), same, same, x); }),
+              "the predicate is f32[], and must be an i1 scalar");
+  // Both places are named.
+  TraceError error = errorOf([&](Value x, Value n) {
+    return cond(sum(x) > 0, [](Value x) { return sum(x); },
+                [](Value x) { return x * 2; }, x);
+  });
+  CHECK_THAT(error.what(), Catch::Contains("result is f32[] if the predicate is true, else f32[2,3]"));
+  int line = __LINE__ - 4;
+  CHECK_THAT(error.what(), Catch::Contains("the first function makes f32[] at " + here(line)));
+  CHECK_THAT(error.what(), Catch::Contains("the second function makes f32[2,3] at " + here(line + 1)));
+  CHECK_ERROR(([](Value x, Value n) {
+                return cond(
+                    sum(x) > 0, [&] { return Tree{{"a", x}, {"b", x}}; }, [&] { return Tree{{"a", x}}; });
+              }),
+              "result 'b' is in one of them only");
 }

@@ -1,6 +1,8 @@
 // shardMap as it is traced: the IR, and what is refused.
 #include "minigptc/trace/ShardMap.h"
 #include "minigptc/nn/Layers.h"
+#include "minigptc/trace/ControlFlow.h"
+#include "minigptc/trace/Ops.h"
 #include "minigptc/trace/Program.h"
 
 #include <catch2/catch.hpp>
@@ -193,4 +195,48 @@ TEST_CASE("what has no place in a shardMap") {
     return pullback(sum(x))["0"].leaf();
   };
   CHECK_THAT(errorOfMapped(cotangents), contains("a cotangent differs between devices"));
+}
+
+TEST_CASE("a collective in a branch needs a predicate that is the same on all its devices") {
+  auto branch = [](Value predicate, Value a) -> Value {
+    return cond(predicate, [](Value a) { return psum(a, "data"); }, same, a);
+  };
+  int place = __LINE__ - 2;
+  std::string error = errorOfMapped([=](Value a) { return branch(sum(a) > 0, a); });
+  CHECK_THAT(error, contains("cond: the predicate may differ between devices along 'data', and in it "
+                             "devices along 'data' would wait for each other"));
+  CHECK_THAT(error, contains("the collective is at") && contains(line(place)));
+  CHECK(errorOfMapped([=](Value a) { return branch(psum(sum(a), "data") > 0, a); }) == "no error");
+  // Devices along another axis take the same side.
+  CHECK(errorOfMapped([](Value a) {
+          return cond(sum(a) > 0, [](Value a) { return psum(a, "tensor"); }, same, a).leaf();
+        }) == "no error");
+  error = errorOfMapped([](Value a) {
+    return whileLoop([](Value a) { return sum(a) > 0; }, [](Value a) { return psum(a, "data"); }, a).leaf();
+  });
+  CHECK_THAT(error, contains("whileLoop: how often it runs may differ between devices along 'data'"));
+}
+
+TEST_CASE("what a branch takes from outside is said to vary before it") {
+  // Its gradient is summed where all devices are.
+  std::string ir = traced([](Value x, Value w) {
+    auto f = [&](Value a) {
+      return cond(sum(a) > 0, [&](Value a) { return matmul(a, w); },
+                  [&](Value a) { return matmul(a, -w); }, a).leaf();
+    };
+    return shardMap(f, mesh, {P("data")}, P("data"))(x);
+  });
+  CHECK(count(ir, "dist.vary") == 1);
+  CHECK(ir.find("dist.vary") > ir.find("func.func private @shard_map("));
+  CHECK(ir.find("dist.vary") < ir.find("graph.cond"));
+}
+
+TEST_CASE("what a loop carries varies where what it becomes does") {
+  std::string ir = traced([](Value x, Value w) {
+    auto f = [&](Value a) {
+      return scan([&](Value c, Value row) { return std::pair(c + sum(row) * sum(w), c); }, zeros({}), a).ys.leaf();
+    };
+    return shardMap(f, mesh, {P("data")}, P("data"))(x);
+  });
+  CHECK_THAT(ir, contains("graph.scan @scan("));
 }

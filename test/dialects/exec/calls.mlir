@@ -141,3 +141,56 @@ exec.block @too_far(%x: memref<64xf32>) inputs 0 frame 0 {
   exec.call @b ins() outs(%x : memref<64xf32>) frame 0 count = 5 strides = [64]
   exec.return
 }
+
+// -----
+
+exec.block @f(%a: memref<4xf32>, %b: memref<4xf32>) inputs 1 frame 64 {
+  exec.return
+}
+exec.block @branch_frame(%p: memref<i1>, %a: memref<4xf32>, %b: memref<4xf32>) inputs 2 frame 64 {
+  exec.branch %p then @f else @f ins(%a : memref<4xf32>) outs(%b : memref<4xf32>) frame 0 : memref<i1>
+  // expected-error@+1 {{gives a frame that ends at byte 128, outside the block's frame of 64 bytes}}
+  exec.branch %p then @f else @f ins(%a : memref<4xf32>) outs(%b : memref<4xf32>) frame 64 : memref<i1>
+  exec.return
+}
+
+// -----
+
+exec.block @f(%a: memref<4xf32>, %b: memref<4xf32>) inputs 1 frame 0 {
+  exec.return
+}
+exec.block @g(%a: memref<5xf32>, %b: memref<4xf32>) inputs 1 frame 0 {
+  exec.return
+}
+exec.block @branch_types(%p: memref<i1>, %a: memref<4xf32>, %b: memref<4xf32>) inputs 2 frame 0 {
+  // expected-error@+1 {{has other buffers than @g}}
+  exec.branch %p then @f else @g ins(%a : memref<4xf32>) outs(%b : memref<4xf32>) frame 0 : memref<i1>
+  exec.return
+}
+
+// -----
+
+exec.block @f(%a: memref<4xf32>, %b: memref<4xf32>) inputs 1 frame 0 {
+  exec.return
+}
+exec.block @predicate(%p: memref<4xf32>, %a: memref<4xf32>, %b: memref<4xf32>) inputs 2 frame 0 {
+  // expected-error@+1 {{has the predicate 'memref<4xf32>'; it must be an i1 scalar}}
+  exec.branch %p then @f else @f ins(%a : memref<4xf32>) outs(%b : memref<4xf32>) frame 0 : memref<4xf32>
+  exec.return
+}
+
+// -----
+
+exec.block @condition(%a: memref<4xf32>, %p: memref<i1>) inputs 1 frame 0 {
+  exec.return
+}
+exec.block @body(%a: memref<4xf32>, %b: memref<4xf32>) inputs 1 frame 0 {
+  exec.return
+}
+exec.block @while(%a: memref<4xf32>, %b: memref<4xf32>) inputs 1 frame 64 {
+  %p = exec.frame 0 : memref<i1>
+  exec.while @condition @body ins(%b : memref<4xf32>) outs(%b : memref<4xf32>) predicate %p frame 0 : memref<i1>
+  // expected-error@+1 {{has outputs that are not the last of its inputs}}
+  exec.while @condition @body ins(%a : memref<4xf32>) outs(%b : memref<4xf32>) predicate %p frame 0 : memref<i1>
+  exec.return
+}

@@ -7,6 +7,8 @@ func.func private @body(%w: tensor<8xf32>, %s: tensor<8xf32> {graph.donate = 0 :
 func.func @scan(%w: tensor<8xf32>, %x: tensor<64x8xf32>) {
   // CHECK: graph.scan @body(%arg0) carried(%arg0) cut(%arg1) count = 4 : (tensor<8xf32>, tensor<8xf32>, tensor<64x8xf32>) -> (tensor<8xf32>, tensor<64x8xf32>)
   %0:2 = graph.scan @body(%w) carried(%w) cut(%x) count = 4 : (tensor<8xf32>, tensor<8xf32>, tensor<64x8xf32>) -> (tensor<8xf32>, tensor<64x8xf32>)
+  // CHECK: graph.scan @body(%arg0) carried(%arg0) cut(%arg1) count = 4 reverse : (tensor<8xf32>,
+  %1:2 = graph.scan @body(%w) carried(%w) cut(%x) count = 4 reverse : (tensor<8xf32>, tensor<8xf32>, tensor<64x8xf32>) -> (tensor<8xf32>, tensor<64x8xf32>)
   return
 }
 

@@ -43,7 +43,7 @@ func.func private @body(%s: tensor<4xf32>) -> tensor<4xf32> {
   return %0 : tensor<4xf32>
 }
 func.func @unaligned(%x: tensor<16xf32>) -> tensor<16xf32> {
-  // expected-error@+1 {{cuts tensors into parts that are no multiple of 64 bytes; pad them}}
+  // expected-error@+1 {{cuts tensors into parts that are no multiple of 64 bytes (--graph-align-loops)}}
   %0 = graph.scan @body() carried() cut(%x) count = 4 : (tensor<16xf32>) -> (tensor<16xf32>)
   return %0 : tensor<16xf32>
 }
