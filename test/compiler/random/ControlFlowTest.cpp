@@ -75,7 +75,10 @@ Program traceBoth(const Body &body, int64_t T, int64_t D) {
                 {"unrolled", run(true), {{"params", specs[0]}, {"x", specs[1]}}}});
 }
 
-void compare(const Tensors &actual, const Tensors &expected) {
+/// Compiled code computes in f32; gradients of gradients are far from exact in it.
+constexpr double kCompiled = 3e-4;
+
+void compare(const Tensors &actual, const Tensors &expected, double relative = 1e-5) {
   REQUIRE(actual.size() == expected.size());
   std::vector<Tensor> all;
   for (const auto &[name, tensor] : expected)
@@ -84,7 +87,7 @@ void compare(const Tensors &actual, const Tensors &expected) {
   for (const auto &[name, tensor] : expected) {
     CAPTURE(name);
     REQUIRE(actual.count(name));
-    CHECK(gradientDifference(actual.at(name), tensor, norm) == "");
+    CHECK(gradientDifference(actual.at(name), tensor, norm, relative) == "");
   }
 }
 
@@ -135,11 +138,11 @@ void check(const Body &body, std::vector<int64_t> widths = {16, 3}, bool compile
       continue;
     {
       INFO("compiled");
-      compare(CompiledModule(program, runner.context()).run("loop", inputs), expected);
+      compare(CompiledModule(program, runner.context()).run("loop", inputs), expected, kCompiled);
     }
     INFO("compiled for the emulated GPU");
     for (const Tensors &results : runOnGpu(runner, program, inputs))
-      compare(results, expected);
+      compare(results, expected, kCompiled);
   }
 }
 
