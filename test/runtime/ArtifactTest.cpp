@@ -350,8 +350,8 @@ TEST_CASE("branches and loops with a condition fit the blocks that they call") {
         change(p);
     });
   };
-  constexpr fb::Instruction branch{fb::Opcode::branch, 0, 0, 2, 1, 0, 0};
-  constexpr fb::Instruction loop{fb::Opcode::while_loop, 0, 1, 1, 2, 0, 0};
+  const fb::Instruction branch{fb::Opcode::branch, 0, 0, 2, 1, 0, 0};
+  const fb::Instruction loop{fb::Opcode::while_loop, 0, 1, 1, 2, 0, 0};
   CHECK(with(branch) == "");
   CHECK(with(loop) == "");
   CHECK_THAT(with({fb::Opcode::branch, 1, 0, 2, 1, 0, 0}), Contains("branch that is not there"));
