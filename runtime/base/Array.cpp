@@ -3,7 +3,9 @@
 #include "runtime/base/ArrayBuffer.h"
 #include "runtime/base/Blocks.h"
 #include "runtime/base/Scalar.h"
+#include "runtime/base/Shards.h"
 
+#include <algorithm>
 #include <cstring>
 #include <limits>
 #include <optional>
@@ -42,9 +44,24 @@ std::byte *Array::shardData(int64_t device) { return shards_->buffers[size_t(dev
 runtime::Status Array::fetch() const {
   if (storage_ || !shards_)
     return storage_ ? storage_->fetch() : runtime::Status();
+  if (!isHere())
+    return runtime::Status(runtime::StatusCode::failedPrecondition,
+                           "parts of an array, " + type_.toString() + " cut as " +
+                               shards_->spec.toString() + ", are in other processes")
+        .withHelp("ProcessGroup::gather brings it together, if all processes call it");
   for (const std::shared_ptr<ArrayBuffer> &buffer : shards_->buffers)
-    MINIGPTC_RETURN_IF_ERROR(buffer->fetch());
+    if (buffer)
+      MINIGPTC_RETURN_IF_ERROR(buffer->fetch());
   return {};
+}
+
+bool Array::isHere() const {
+  if (!shards_ || storage_ || shards_->here == DeviceRange::all(shards_->mesh))
+    return true;
+  int64_t here = 0;
+  for (const runtime::ShardPart &part : runtime::partsOf(*this))
+    here += TensorType{type_.dtype, part.slice.size}.numElements();
+  return here == type_.numElements();
 }
 
 double Array::scalar() const {
@@ -57,6 +74,8 @@ static std::shared_ptr<ArrayShards> cloneShards(const ArrayShards &shards) {
   auto copy = std::make_shared<ArrayShards>(shards);
   size_t bytes = size_t(shards.local.numBytes());
   for (std::shared_ptr<ArrayBuffer> &buffer : copy->buffers) {
+    if (!buffer)
+      continue;
     std::shared_ptr<ArrayBuffer> fresh = ArrayBuffer::allocate(bytes);
     const std::byte *from = buffer->read();
     if (!fresh || !from)
@@ -76,7 +95,7 @@ Array Array::clone() const {
     copy.type_ = type_;
     copy.shards_ = cloneShards(*shards_);
     if (copy.shards_ && storage_)
-      copy.storage_ = copy.shards_->buffers.front();
+      copy.storage_ = copy.shards_->buffers[size_t(shards_->here.first)];
     return copy;
   }
   const std::byte *from = data();
@@ -107,15 +126,20 @@ Array Array::shard(int64_t device) const {
 }
 
 Array Array::sharded(TensorType type, Mesh mesh, PartitionSpec spec) {
+  DeviceRange all = DeviceRange::all(mesh);
+  return sharded(std::move(type), std::move(mesh), std::move(spec), all);
+}
+
+Array Array::sharded(TensorType type, Mesh mesh, PartitionSpec spec, DeviceRange here) {
   std::optional<uint64_t> bytes = checkedBytes({type.dtype, localShape(type.shape, spec, mesh)});
   Buffers buffers;
-  for (int64_t device = 0; bytes && device < mesh.numDevices(); ++device) {
+  for (int64_t device = here.first; bytes && device < here.end(); ++device) {
     buffers.push_back(ArrayBuffer::allocate(*bytes));
     if (!buffers.back())
       bytes.reset();
   }
   if (bytes)
-    return runtime::ArrayParts::sharded(std::move(type), std::move(mesh), std::move(spec),
+    return runtime::ArrayParts::sharded(std::move(type), std::move(mesh), std::move(spec), here,
                                         std::move(buffers));
   Array invalid;
   invalid.type_ = std::move(type);
@@ -123,15 +147,18 @@ Array Array::sharded(TensorType type, Mesh mesh, PartitionSpec spec) {
 }
 
 Array runtime::ArrayParts::sharded(TensorType type, Mesh mesh, PartitionSpec spec,
-                                   Buffers buffers) {
+                                   DeviceRange here, Buffers buffers) {
   auto shards = std::make_shared<ArrayShards>();
   shards->local = {type.dtype, localShape(type.shape, spec, mesh)};
   shards->mesh = std::move(mesh);
   shards->spec = spec.trimmed();
-  shards->buffers = std::move(buffers);
+  shards->here = here;
+  shards->buffers.resize(size_t(shards->mesh.numDevices()));
+  std::ranges::move(buffers, shards->buffers.begin() + here.first);
   Array array;
-  if (shards->local.shape == type.shape)
-    array.storage_ = shards->buffers.front();
+  // Of one element cut in two, the second device has nothing, in a buffer for one.
+  if (shardOf(type.shape, spec, shards->mesh, here.first).size == type.shape)
+    array.storage_ = shards->buffers[size_t(here.first)];
   array.shards_ = std::move(shards);
   array.type_ = std::move(type);
   return array;
@@ -150,13 +177,18 @@ const std::shared_ptr<ArrayBuffer> &runtime::ArrayParts::buffer(const Array &arr
 }
 
 Array Array::shardedFrom(const Array &array, Mesh mesh, PartitionSpec spec) {
+  DeviceRange all = DeviceRange::all(mesh);
+  return shardedFrom(array, std::move(mesh), std::move(spec), all);
+}
+
+Array Array::shardedFrom(const Array &array, Mesh mesh, PartitionSpec spec, DeviceRange here) {
   const Array from = array.whole();
   const std::byte *bytes = from.data();
-  Array to = sharded(array.type(), std::move(mesh), std::move(spec));
+  Array to = sharded(array.type(), std::move(mesh), std::move(spec), here);
   if (!bytes || !to.valid())
     return {};
   const ArrayShards &shards = *to.shards_;
-  for (int64_t device = 0; device < shards.mesh.numDevices(); ++device) {
+  for (int64_t device = here.first; device < here.end(); ++device) {
     ShardSlice slice = shardOf(from.shape(), shards.spec, shards.mesh, device);
     if (slice.size != shards.local.shape)
       std::memset(to.shardData(device), 0, size_t(shards.local.numBytes()));
@@ -170,17 +202,31 @@ Array Array::whole() const {
   if (!shards_)
     return *this;
   Array result = fetch() ? uninitialized(type_) : Array();
-  if (!result.valid())
-    return result;
-  for (int64_t device = 0; device < shards_->mesh.numDevices(); ++device) {
-    ShardSlice slice = shardOf(type_.shape, shards_->spec, shards_->mesh, device);
-    runtime::copyBlock(sizeOf(type_.dtype), slice.size, shards_->buffers[size_t(device)]->read(),
-                       shards_->local.shape, Shape(slice.size.size(), 0), result.data(),
-                       type_.shape, slice.start);
-    if (storage_)
-      break; // Device 0 has everything.
-  }
+  if (result.valid())
+    collect(result);
   return result;
+}
+
+Array Array::partsHere() const {
+  if (isHere())
+    return whole();
+  Array result(type_);
+  if (result.valid() && !collect(result))
+    return {};
+  return result;
+}
+
+/// Copies what the devices here have to its place. False if it cannot be fetched.
+bool Array::collect(Array &result) const {
+  for (const runtime::ShardPart &part : runtime::partsOf(*this)) {
+    const std::byte *from = shards_->buffers[size_t(part.device)]->read();
+    if (!from)
+      return false;
+    runtime::copyBlock(sizeOf(type_.dtype), part.slice.size, from, shards_->local.shape,
+                       Shape(part.slice.size.size(), 0), result.data(), type_.shape,
+                       part.slice.start);
+  }
+  return true;
 }
 
 } // namespace minigptc

@@ -67,7 +67,8 @@ struct ArrayParts {
   /// Its buffer on a device: the only one, if it is whole.
   static const std::shared_ptr<ArrayBuffer> &buffer(const Array &array, int64_t device);
   static Array whole(TensorType type, std::shared_ptr<ArrayBuffer> buffer);
-  static Array sharded(TensorType type, Mesh mesh, PartitionSpec spec,
+  /// Of the devices of this process.
+  static Array sharded(TensorType type, Mesh mesh, PartitionSpec spec, DeviceRange here,
                        std::vector<std::shared_ptr<ArrayBuffer>> buffers);
 };
 

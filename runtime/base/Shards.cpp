@@ -8,10 +8,10 @@
 
 namespace minigptc::runtime {
 
-std::vector<ShardPart> allParts(const Array &array) {
+static std::vector<ShardPart> partsOn(const Array &array, DeviceRange devices) {
   std::vector<ShardPart> parts;
   const ArrayShards &shards = *array.shards();
-  for (int64_t device = 0; device < shards.mesh.numDevices(); ++device) {
+  for (int64_t device = devices.first; device < devices.end(); ++device) {
     ShardSlice slice = shardOf(array.shape(), shards.spec, shards.mesh, device);
     if (std::find(slice.size.begin(), slice.size.end(), 0) == slice.size.end())
       parts.push_back({device, std::move(slice)});
@@ -19,11 +19,22 @@ std::vector<ShardPart> allParts(const Array &array) {
   return parts;
 }
 
-std::vector<ShardPart> partsOf(const Array &array) {
+static std::vector<ShardPart> distinct(std::vector<ShardPart> parts) {
   std::set<Shape> seen;
-  std::vector<ShardPart> parts = allParts(array);
   std::erase_if(parts,
                 [&](const ShardPart &part) { return !seen.insert(part.slice.start).second; });
+  return parts;
+}
+
+std::vector<ShardPart> allParts(const Array &array) { return partsOn(array, array.shards()->here); }
+std::vector<ShardPart> partsOf(const Array &array) { return distinct(allParts(array)); }
+std::vector<ShardPart> partsOfAll(const Array &array) {
+  return distinct(partsOn(array, DeviceRange::all(array.shards()->mesh)));
+}
+std::vector<ShardPart> ownParts(const Array &array) {
+  std::vector<ShardPart> parts = partsOfAll(array);
+  std::erase_if(parts,
+                [&](const ShardPart &part) { return !array.shards()->here.has(part.device); });
   return parts;
 }
 

@@ -17,10 +17,13 @@ struct ShardPart {
   ShardSlice slice;
 };
 
-/// The part of every device, or only of the first of those that hold the same. Empty
-/// parts are left out.
+/// The parts of this process's devices, or only of the first ones here of those that hold the
+/// same. Empty parts are left out.
 std::vector<ShardPart> allParts(const Array &array);
 std::vector<ShardPart> partsOf(const Array &array);
+/// Each element once, over all processes; of these, what the first device that holds it is here.
+std::vector<ShardPart> partsOfAll(const Array &array);
+std::vector<ShardPart> ownParts(const Array &array);
 
 /// A part's elements, row-major, without what fills up the buffer.
 std::vector<std::byte> packPart(const Array &array, const ShardPart &part);

@@ -171,18 +171,20 @@ void allReduce(const CollectiveProblem &problem, const CollectiveOperand &o, int
 
 } // namespace
 
-void doShare(const CollectiveProblem &problem, size_t operand, int64_t rank,
-             std::span<const void *const> inputs, std::span<void *const> outputs) {
+void doWhole(const CollectiveProblem &problem, size_t operand, int64_t rank,
+             std::span<const void *const> inputs, void *output) {
   const CollectiveOperand &o = problem.operands[operand];
   int64_t members = int64_t(inputs.size());
-  void *output = outputs[size_t(rank)];
   switch (problem.kind) {
   case CollectiveKind::allGather:
     for (int64_t r = 0; r < members; ++r)
       copyPart(o, inputs[size_t(r)], alone(o), output, major(o, members, r));
     break;
   case CollectiveKind::reduceScatter: reduceScatter(problem, o, rank, inputs, output); break;
-  case CollectiveKind::allReduce: allReduce(problem, o, rank, inputs, outputs); break;
+  case CollectiveKind::allReduce:
+    if (int64_t count = o.partElements(); count > 0)
+      runOf(o.dtype, problem.combine)(inputs, std::span(&output, 1), 0, 0, count);
+    break;
   case CollectiveKind::allToAll:
     for (int64_t r = 0; r < members; ++r)
       copyPart(o, inputs[size_t(r)],
@@ -196,6 +198,14 @@ void doShare(const CollectiveProblem &problem, size_t operand, int64_t rank,
       std::memset(output, 0, o.partBytes());
     break;
   }
+}
+
+void doShare(const CollectiveProblem &problem, size_t operand, int64_t rank,
+             std::span<const void *const> inputs, std::span<void *const> outputs) {
+  if (problem.kind == CollectiveKind::allReduce)
+    allReduce(problem, problem.operands[operand], rank, inputs, outputs);
+  else
+    doWhole(problem, operand, rank, inputs, outputs[size_t(rank)]);
 }
 
 } // namespace minigptc::runtime

@@ -20,6 +20,10 @@ namespace minigptc::runtime {
 /// everybody's.
 void doShare(const CollectiveProblem &problem, size_t operand, int64_t rank,
              std::span<const void *const> inputs, std::span<void *const> outputs);
+/// All of this member's output, also of an all-reduce: where no other member can write it. The
+/// same bits.
+void doWhole(const CollectiveProblem &problem, size_t operand, int64_t rank,
+             std::span<const void *const> inputs, void *output);
 
 } // namespace minigptc::runtime
 

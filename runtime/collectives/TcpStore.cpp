@@ -7,9 +7,6 @@
 #include <cstring>
 #include <list>
 #include <map>
-#include <netdb.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <poll.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
@@ -20,7 +17,7 @@
 namespace minigptc::runtime {
 namespace {
 
-using Clock = std::chrono::steady_clock;
+using Clock = SocketClock;
 using std::chrono::milliseconds;
 
 /// Who connects says this first, and hears it back: nobody else's protocol is taken for ours.
@@ -44,60 +41,7 @@ template <typename T> std::string bytesOf(const T &header) {
 }
 
 Status failure(const std::string &what) { return Status(StatusCode::failedPrecondition, what); }
-Status systemFailure(const std::string &what) {
-  return failure(what + ": " + std::strerror(errno));
-}
-
-/// Until the socket can be read (or written, by `events`); false at the deadline.
-bool await(int socket, short events, Clock::time_point deadline) {
-  for (;;) {
-    auto left = std::chrono::ceil<milliseconds>(deadline - Clock::now()).count();
-    pollfd wanted{socket, events, 0};
-    int ready = poll(&wanted, 1, int(std::clamp<int64_t>(left, 0, 1 << 30)));
-    if (ready > 0)
-      return true;
-    if (ready < 0 && errno != EINTR)
-      return false;
-    if (ready == 0 && Clock::now() >= deadline)
-      return false;
-  }
-}
-
-bool sendAll(int socket, std::string_view bytes, Clock::time_point deadline) {
-  while (!bytes.empty()) {
-    if (!await(socket, POLLOUT, deadline))
-      return false;
-    ssize_t sent = send(socket, bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
-    if (sent < 0 && errno != EAGAIN && errno != EINTR)
-      return false;
-    bytes.remove_prefix(size_t(std::max<ssize_t>(sent, 0)));
-  }
-  return true;
-}
-
-bool receiveAll(int socket, char *target, size_t bytes, Clock::time_point deadline) {
-  while (bytes > 0) {
-    if (!await(socket, POLLIN, deadline))
-      return false;
-    ssize_t got = recv(socket, target, bytes, MSG_DONTWAIT);
-    if (got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR))
-      return false;
-    target += std::max<ssize_t>(got, 0);
-    bytes -= size_t(std::max<ssize_t>(got, 0));
-  }
-  return true;
-}
-
 } // namespace
-
-Descriptor &Descriptor::operator=(Descriptor &&other) noexcept {
-  std::swap(number_, other.number_);
-  return *this;
-}
-Descriptor::~Descriptor() {
-  if (number_ >= 0)
-    close(number_);
-}
 
 //===----------------------------------------------------------------------===//
 // Server
@@ -132,29 +76,12 @@ private:
 };
 
 StatusOr<std::unique_ptr<TcpStore::Server>> TcpStore::Server::start(int port) {
+  StatusOr<Listener> listener = listenOn(port);
+  if (!listener)
+    return listener.status();
   auto server = std::make_unique<Server>();
-  server->listener_ = Descriptor(socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  bool six = bool(server->listener_);
-  if (!six) // A machine without IPv6.
-    server->listener_ = Descriptor(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  int listener = server->listener_.get(), yes = 1, no = 0;
-  setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes));
-  sockaddr_in6 address6{};
-  address6.sin6_family = AF_INET6;
-  address6.sin6_port = htons(uint16_t(port));
-  sockaddr_in address4{};
-  address4.sin_family = AF_INET;
-  address4.sin_port = htons(uint16_t(port));
-  if (six)
-    setsockopt(listener, IPPROTO_IPV6, IPV6_V6ONLY, &no, sizeof(no));
-  auto *address =
-      six ? reinterpret_cast<sockaddr *>(&address6) : reinterpret_cast<sockaddr *>(&address4);
-  socklen_t bytes = six ? sizeof(address6) : sizeof(address4);
-  if (bind(listener, address, bytes) != 0 || listen(listener, 1024) != 0 ||
-      getsockname(listener, address, &bytes) != 0)
-    return systemFailure("process 0 cannot listen on port " + std::to_string(port))
-        .withHelp("set MASTER_PORT to one that is free");
-  server->port_ = ntohs(six ? address6.sin6_port : address4.sin_port);
+  server->listener_ = std::move(listener->socket);
+  server->port_ = listener->port;
   server->stop_ = Descriptor(eventfd(0, EFD_CLOEXEC));
   try {
     server->thread_ = std::thread([server = server.get()] { server->loop(); });
@@ -191,7 +118,7 @@ void TcpStore::Server::loop() {
       at = good ? std::next(at) : connections_.erase(at);
     }
     if (sockets[1].revents)
-      if (Descriptor one(accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC)); one)
+      if (Descriptor one = acceptFrom(listener_.get()))
         connections_.push_back({std::move(one)});
     // What one has set, others may wait for.
     for (auto at = connections_.begin(); at != connections_.end();)
@@ -284,32 +211,12 @@ StatusOr<std::unique_ptr<TcpStore>> TcpStore::open(const TcpStoreOptions &option
 
 TcpStore::~TcpStore() = default;
 
-static Descriptor connectTo(const addrinfo &address) {
-  Descriptor made(socket(address.ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  int yes = 1;
-  if (!made || ::connect(made.get(), address.ai_addr, address.ai_addrlen) != 0)
-    return Descriptor();
-  setsockopt(made.get(), IPPROTO_TCP, TCP_NODELAY, &yes, sizeof(yes));
-  return made;
-}
-
 /// The server may start later than this process.
 Status TcpStore::connect(const TcpStoreOptions &options) {
   auto deadline = Clock::now() + options.timeout;
   std::string reason;
   for (;;) {
-    addrinfo hints{}, *found = nullptr;
-    hints.ai_socktype = SOCK_STREAM;
-    int error =
-        getaddrinfo(options.address.c_str(), std::to_string(options.port).c_str(), &hints, &found);
-    if (error != 0)
-      reason = gai_strerror(error);
-    for (addrinfo *at = found; at && !socket_; at = at->ai_next) {
-      socket_ = connectTo(*at);
-      reason = socket_ ? "" : std::strerror(errno);
-    }
-    if (found)
-      freeaddrinfo(found);
+    socket_ = connectTo(options.address, options.port, reason);
     if (socket_ || Clock::now() >= deadline)
       break;
     std::this_thread::sleep_for(milliseconds(50));

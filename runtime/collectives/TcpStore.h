@@ -15,6 +15,7 @@
 #define MINIGPTC_RUNTIME_COLLECTIVES_TCPSTORE_H
 
 #include "minigptc/runtime/Status.h"
+#include "runtime/collectives/Sockets.h"
 
 #include <atomic>
 #include <chrono>
@@ -25,20 +26,6 @@
 #include <string_view>
 
 namespace minigptc::runtime {
-
-/// A socket, or another descriptor, closed with the object.
-class Descriptor {
-public:
-  explicit Descriptor(int number = -1) : number_(number) {}
-  Descriptor(Descriptor &&other) noexcept : number_(other.number_) { other.number_ = -1; }
-  Descriptor &operator=(Descriptor &&other) noexcept;
-  ~Descriptor();
-  int get() const { return number_; }
-  explicit operator bool() const { return number_ >= 0; }
-
-private:
-  int number_;
-};
 
 struct TcpStoreOptions {
   std::string address;

@@ -53,7 +53,7 @@ void NonFiniteFinder::inspectInputs(const Entry &entry, std::span<const Array> i
   for (size_t i = 0; i < inputs.size(); ++i) {
     if (!isFloat(inputs[i].dtype()))
       continue;
-    const Array whole = inputs[i].whole();
+    const Array whole = inputs[i].partsHere();
     const std::byte *values = whole.data();
     Kind kind = values ? worst(whole.dtype(), values, whole.type().numElements()) : Kind::finite;
     std::optional<Finding> &slot = kind == Kind::bad ? bad_ : negativeInfinity_;
@@ -91,13 +91,9 @@ Status NonFiniteFinder::after(const BoundInstruction &bound) {
   return {};
 }
 
-bool NonFiniteFinder::isBefore(const NonFiniteFinder &other) const {
-  auto rank = [](const NonFiniteFinder &finder) {
-    constexpr uint64_t never = ~uint64_t(0);
-    return std::pair(finder.bad_ ? finder.bad_->time : never,
-                     finder.negativeInfinity_ ? finder.negativeInfinity_->time : never);
-  };
-  return rank(*this) < rank(other);
+std::pair<uint64_t, uint64_t> NonFiniteFinder::times() const {
+  constexpr uint64_t never = ~uint64_t(0);
+  return {bad_ ? bad_->time : never, negativeInfinity_ ? negativeInfinity_->time : never};
 }
 
 NonFiniteReport NonFiniteFinder::report() const {

@@ -7,6 +7,7 @@
 #include "runtime/exec/Stepper.h"
 
 #include <optional>
+#include <utility>
 
 namespace minigptc::runtime {
 
@@ -21,7 +22,10 @@ public:
   bool readsOutputs() const override { return true; }
   NonFiniteReport report() const;
   /// Whether this device met a worse value than the other, or one as bad before it.
-  bool isBefore(const NonFiniteFinder &other) const;
+  bool isBefore(const NonFiniteFinder &other) const { return times() < other.times(); }
+  /// When it met the worst kind of value, and the other: number of the instruction, or the
+  /// largest number.
+  std::pair<uint64_t, uint64_t> times() const;
 
 private:
   enum class Kind { finite, negativeInfinity, bad };

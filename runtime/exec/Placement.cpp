@@ -21,24 +21,29 @@ std::byte *bufferOf(Array &array, int64_t device) {
   return array.isSharded() ? array.shardData(device) : array.data();
 }
 
+} // namespace
+
 /// The array as the devices read it; invalid if memory is short.
-Array placed(const Array &array, const ParameterInfo &info, const Mesh &mesh) {
-  if (mesh.numDevices() == 1)
+Array Placement::placed(const Array &array, const ParameterInfo &info, const Mesh &mesh) const {
+  if (!many_)
     return array.whole();
   if (array.liesOn(mesh, info.spec))
     return array;
   // All can read what is whole.
   if (!array.isSharded() && !isCut(info) && info.spec == PartitionSpec())
     return array;
-  return Array::shardedFrom(array, mesh, info.spec);
+  return Array::shardedFrom(array, mesh, info.spec, here_);
 }
 
-} // namespace
+/// An array that lies otherwise, with parts that this process has not.
+static Status cannotCut(const Array &array, const ParameterInfo &info) {
+  MINIGPTC_RETURN_IF_ERROR(array.fetch());
+  return outOfMemory(info.name);
+}
 
-StatusOr<Placement> Placement::create(const EntryInfo &entry, const Mesh &mesh,
+StatusOr<Placement> Placement::create(const EntryInfo &entry, const Mesh &mesh, DeviceRange here,
                                       std::vector<Array> &inputs, Memory memory) {
-  Placement placement(entry);
-  placement.numDevices_ = mesh.numDevices();
+  Placement placement(entry, here, mesh.numDevices() > 1);
   if (memory == Memory::devices) {
     MINIGPTC_RETURN_IF_ERROR(placement.placeOnDevices(mesh, inputs));
     return placement;
@@ -50,19 +55,18 @@ StatusOr<Placement> Placement::create(const EntryInfo &entry, const Mesh &mesh,
 }
 
 Status Placement::placeInputs(const Mesh &mesh, std::vector<Array> &inputs) {
-  bool many = mesh.numDevices() > 1;
   for (size_t i = 0; i < inputs.size(); ++i) {
     const ParameterInfo &info = entry_->inputs[i];
     Array array;
     if (info.donatedTo < 0) {
       array = placed(inputs[i], info, mesh);
-    } else if (many ? inputs[i].liesOn(mesh, info.spec) : !inputs[i].isSharded()) {
+    } else if (many_ ? inputs[i].liesOn(mesh, info.spec) : !inputs[i].isSharded()) {
       array = inputs[i].useCount() == 1 ? inputs[i] : inputs[i].clone();
     } else {
-      array = many ? Array::shardedFrom(inputs[i], mesh, info.spec) : inputs[i].whole();
+      array = many_ ? Array::shardedFrom(inputs[i], mesh, info.spec, here_) : inputs[i].whole();
     }
     if (!array.valid())
-      return outOfMemory(info.name);
+      return cannotCut(inputs[i], info);
     if (info.donatedTo >= 0) // What the block reads is what it overwrites.
       outputs_[size_t(info.donatedTo)] = inputs[i] = array;
     inputs_.push_back(std::move(array));
@@ -73,25 +77,23 @@ Status Placement::placeInputs(const Mesh &mesh, std::vector<Array> &inputs) {
 Status Placement::placeOnDevices(const Mesh &mesh, const std::vector<Array> &inputs) {
   for (size_t i = 0; i < inputs.size(); ++i) {
     const ParameterInfo &info = entry_->inputs[i];
-    bool lies = numDevices_ > 1 ? inputs[i].liesOn(mesh, info.spec) : !inputs[i].isSharded();
+    bool lies = many_ ? inputs[i].liesOn(mesh, info.spec) : !inputs[i].isSharded();
     owned_.push_back(!lies || inputs[i].useCount() == 1);
-    inputs_.push_back(lies              ? inputs[i]
-                      : numDevices_ > 1 ? Array::shardedFrom(inputs[i], mesh, info.spec)
-                                        : inputs[i].whole());
-    if (inputs_.back().valid())
-      continue;
-    MINIGPTC_RETURN_IF_ERROR(inputs[i].fetch());
-    return outOfMemory(info.name);
+    inputs_.push_back(lies    ? inputs[i]
+                      : many_ ? Array::shardedFrom(inputs[i], mesh, info.spec, here_)
+                              : inputs[i].whole());
+    if (!inputs_.back().valid())
+      return cannotCut(inputs[i], info);
   }
   return {};
 }
 
 std::vector<DeviceArguments> Placement::deviceArguments() const {
-  std::vector<DeviceArguments> arguments(static_cast<size_t>(numDevices_));
+  std::vector<DeviceArguments> arguments(static_cast<size_t>(here_.count));
   for (size_t d = 0; d < arguments.size(); ++d) {
     arguments[d].owned = owned_;
     for (const Array &input : inputs_)
-      arguments[d].inputs.push_back(ArrayParts::buffer(input, int64_t(d)));
+      arguments[d].inputs.push_back(ArrayParts::buffer(input, here_.first + int64_t(d)));
   }
   return arguments;
 }
@@ -103,9 +105,9 @@ void Placement::setOutputs(std::span<const DeviceArguments> arguments, const Mes
     std::vector<std::shared_ptr<ArrayBuffer>> buffers;
     for (const DeviceArguments &device : arguments)
       buffers.push_back(device.outputs[i]);
-    outputs_.push_back(numDevices_ > 1
-                           ? ArrayParts::sharded(info.type, mesh, info.spec, std::move(buffers))
-                           : ArrayParts::whole(info.type, std::move(buffers.front())));
+    outputs_.push_back(
+        many_ ? ArrayParts::sharded(info.type, mesh, info.spec, here_, std::move(buffers))
+              : ArrayParts::whole(info.type, std::move(buffers.front())));
   }
   for (size_t i = 0; i < inputs.size(); ++i)
     if (int output = entry_->inputs[i].donatedTo; output >= 0)
@@ -116,8 +118,8 @@ Status Placement::makeOutputs(const Mesh &mesh) {
   for (size_t i = 0; i < outputs_.size(); ++i) {
     const ParameterInfo &info = entry_->outputs[i];
     if (!outputs_[i].valid())
-      outputs_[i] = mesh.numDevices() > 1 ? Array::sharded(info.type, mesh, info.spec)
-                                          : Array::uninitialized(info.type);
+      outputs_[i] = many_ ? Array::sharded(info.type, mesh, info.spec, here_)
+                          : Array::uninitialized(info.type);
     if (!outputs_[i].valid())
       return outOfMemory(info.name);
   }

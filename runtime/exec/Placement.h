@@ -3,16 +3,20 @@
 // Inputs come whole or sharded; each device gets a buffer that holds its part. Donated
 // ones become outputs; the others are used in place where they lie right.
 //
-//   StatusOr<Placement> placement = Placement::create(entry, mesh, inputs, Memory::host);
+//   StatusOr<Placement> placement =
+//       Placement::create(entry, mesh, DeviceRange::all(mesh), inputs, Memory::host);
 //   stepper.run(entry, placement->arguments(device), ...);
 //   return placement->takeOutputs();
 //
 // On devices with memory of their own a run gets buffers, and makes those of its outputs:
 //
-//   auto placement = Placement::create(entry, mesh, inputs, Memory::devices);
+//   auto placement = Placement::create(entry, mesh, here, inputs, Memory::devices);
 //   std::vector<DeviceArguments> arguments = placement->deviceArguments();
 //   stepper.run(entry, arguments[device], ...);
 //   placement->setOutputs(arguments, mesh, inputs);
+//
+// Of several processes each places what its devices need; devices have the mesh's numbers, and
+// arguments are those of the devices here, in their order.
 //
 //===----------------------------------------------------------------------===//
 #ifndef MINIGPTC_RUNTIME_EXEC_PLACEMENT_H
@@ -35,7 +39,7 @@ public:
   /// In the host's memory, donated inputs that have one owner lose their buffers to outputs,
   /// others a copy's; `inputs` then hold what the step overwrites. resourceExhausted names what
   /// is too large.
-  static StatusOr<Placement> create(const EntryInfo &entry, const Mesh &mesh,
+  static StatusOr<Placement> create(const EntryInfo &entry, const Mesh &mesh, DeviceRange here,
                                     std::vector<Array> &inputs, Memory memory);
 
   /// Inputs, then outputs, on one device.
@@ -51,7 +55,9 @@ public:
   std::vector<Array> takeOutputs() { return std::move(outputs_); }
 
 private:
-  explicit Placement(const EntryInfo &entry) : entry_(&entry) {}
+  Placement(const EntryInfo &entry, DeviceRange here, bool many)
+      : entry_(&entry), here_(here), many_(many) {}
+  Array placed(const Array &array, const ParameterInfo &info, const Mesh &mesh) const;
   Status placeInputs(const Mesh &mesh, std::vector<Array> &inputs);
   Status placeOnDevices(const Mesh &mesh, const std::vector<Array> &inputs);
   Status makeOutputs(const Mesh &mesh);
@@ -59,7 +65,8 @@ private:
   const EntryInfo *entry_;
   std::vector<Array> inputs_, outputs_;
   std::vector<bool> owned_; ///< by input: a donated one that nobody else has; on devices
-  int64_t numDevices_ = 1;
+  DeviceRange here_;
+  bool many_; ///< the mesh has several devices, wherever they are
 };
 
 /// internal: the first output of which two devices hold different bytes where they should

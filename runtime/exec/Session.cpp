@@ -3,7 +3,7 @@
 #include "runtime/base/Cancellation.h"
 #include "runtime/base/File.h"
 #include "runtime/base/Log.h"
-#include "runtime/collectives/InProcess.h"
+#include "runtime/collectives/ProcessWorld.h"
 #include "runtime/drivers/Builtin.h"
 #include "runtime/exec/ArtifactReader.h"
 #include "runtime/exec/DriverThreads.h"
@@ -11,7 +11,9 @@
 #include "runtime/exec/NonFinite.h"
 #include "runtime/exec/Placement.h"
 #include "runtime/exec/Profiler.h"
+#include "runtime/exec/ProgramMemory.h"
 #include "runtime/exec/SessionInputs.h"
+#include "runtime/exec/SessionProcesses.h"
 #include "runtime/exec/Stepper.h"
 #include "runtime/hal/Driver.h"
 
@@ -39,8 +41,8 @@ std::vector<ParameterInfo> describe(const std::vector<ParameterDecl> &parameters
   return infos;
 }
 
-/// Of one of many devices: its share of the cores, so that nobody waits for a core by
-/// keeping another busy.
+/// Of one of many devices of this machine: its share of the cores, so that nobody waits for a
+/// core by keeping another busy.
 int threadsOf(const SessionOptions &options, int64_t devices) {
   if (options.threads != 0 || devices == 1)
     return options.threads;
@@ -86,8 +88,11 @@ struct Session::Impl {
   Program program;
   std::string metadata, name, driver;
   std::vector<EntryInfo> entries; ///< as `program.entries`
-  std::unique_ptr<World> world;   ///< null: a program for one device
-  std::vector<DeviceEnd> devices;
+  std::shared_ptr<ProcessGroup> processes; ///< null: this one has all devices
+  DeviceRange here;                        ///< the devices of this process
+  bool stopped = false;                    ///< what the processes decided before the last run
+  std::unique_ptr<World> world;            ///< null: a program for one device
+  std::vector<DeviceEnd> devices;          ///< of this process
   std::unique_ptr<DriverThreads> threads;
   std::function<void(const InstructionEvent &)> callback; ///< empty: nobody profiles
   std::mutex callbackMutex;
@@ -95,7 +100,10 @@ struct Session::Impl {
   std::function<void()> meanwhile; ///< of the next run
 
   Status openDevices(const SessionOptions &options);
+  Status checkCount(int64_t asked) const;
   Status connect(const Driver &driver, int threadsPerDevice);
+  bool many() const { return program.mesh.numDevices() > 1; }
+  int64_t onThisMachine() const { return here.count * (processes ? processes->localCount() : 1); }
   StatusOr<size_t> find(std::string_view name) const;
   /// `cancelled` leaves `inputs` as they were; an entry that donates gives it only
   /// if it is `interruptible`. `observers`: none, or one for each device.
@@ -116,57 +124,79 @@ struct Session::Impl {
   std::vector<StepObserver *> observers();
 };
 
-Status Session::Impl::openDevices(const SessionOptions &options) {
+Status Session::Impl::checkCount(int64_t asked) const {
   int64_t count = program.mesh.numDevices();
-  if (options.devices != 0 && options.devices != count)
+  if (asked != 0 && asked != count)
     return Status(StatusCode::invalidArgument,
                   "the program is compiled for " + std::to_string(count) +
                       (count == 1 ? " device" : " devices") +
                       (program.mesh.empty() ? "" : " (mesh " + program.mesh.toString() + ")") +
-                      ", not for " + std::to_string(options.devices))
+                      ", not for " + std::to_string(asked))
         .withHelp("compile it for as many, or leave the number out");
-  if (count > kMaxDriverThreads)
+  if (here.count > kMaxDriverThreads)
     return Status(StatusCode::failedPrecondition,
-                  "the program is for " + std::to_string(count) + " devices; one process has " +
+                  "the program is for " + std::to_string(here.count) + " devices; one process has " +
                       std::to_string(kMaxDriverThreads) + " at most");
+  return {};
+}
+
+Status Session::Impl::openDevices(const SessionOptions &options) {
+  int64_t count = program.mesh.numDevices();
+  processes = options.processes;
+  here = DeviceRange::all(program.mesh);
+  if (processes) {
+    StatusOr<DeviceRange> block = processes->devicesOf(processes->rank(), count);
+    if (!block)
+      return block.status();
+    here = *block;
+  }
+  MINIGPTC_RETURN_IF_ERROR(checkCount(options.devices));
   const Driver *found = findDriver(driver);
+  if (found && processes)
+    MINIGPTC_RETURN_IF_ERROR(found->checkProcesses(here.count));
   if (found) // Before anything is loaded.
-    MINIGPTC_RETURN_IF_ERROR(found->provide(count));
+    MINIGPTC_RETURN_IF_ERROR(found->provide(onThisMachine()));
   checksReplicas = options.checkReplicas;
-  int threadsPerDevice = threadsOf(options, count);
-  for (int64_t number = 0; number < count; ++number) {
-    StatusOr<std::unique_ptr<Device>> device = runtime::openDevice(
-        driver, found ? found->indexOf(number) : 0, {.threads = threadsPerDevice});
+  int threadsPerDevice = threadsOf(options, onThisMachine());
+  int64_t firstOfMachine = processes ? processes->localRank() * here.count : 0;
+  for (int64_t number = 0; number < here.count; ++number) {
+    StatusOr<std::unique_ptr<Device>> device =
+        runtime::openDevice(driver, found ? found->indexOf(firstOfMachine + number) : 0,
+                            {.threads = threadsPerDevice});
     if (!device)
       return device.status();
     devices.emplace_back().device = std::move(*device);
   }
-  if (count > 1 || !program.groups.empty())
+  if (many() || !program.groups.empty())
     MINIGPTC_RETURN_IF_ERROR(connect(*found, threadsPerDevice));
-  for (int64_t number = 0; number < count; ++number) {
+  for (int64_t number = 0; number < here.count; ++number) {
     DeviceEnd &end = devices[size_t(number)];
     StatusOr<Stepper> stepper =
-        Stepper::create(program, end.device, world ? &world->end(number) : nullptr);
+        Stepper::create(program, end.device, world ? &world->end(here.first + number) : nullptr);
     if (!stepper)
       return stepper.status();
     end.stepper = std::move(*stepper);
   }
-  StatusOr<std::unique_ptr<DriverThreads>> drivers = DriverThreads::create(count);
+  StatusOr<std::unique_ptr<DriverThreads>> drivers = DriverThreads::create(here.count);
   if (!drivers)
     return drivers.status();
   threads = std::move(*drivers);
   name = devices.front().device->info().name;
   if (count > 1)
-    name = std::to_string(count) + " devices, each " + name;
+    name = std::to_string(count) + " devices" +
+           (processes ? " in " + std::to_string(processes->count()) + " processes" : "") +
+           ", each " + name;
   return {};
 }
 
 Status Session::Impl::connect(const Driver &driver, int threadsPerDevice) {
-  int64_t count = program.mesh.numDevices();
-  bool roomToSpin = count * std::max(threadsPerDevice, 1) <= availableCores();
+  bool roomToSpin = onThisMachine() * std::max(threadsPerDevice, 1) <= availableCores();
   WorldOptions options{.problems = program.collectives,
                        .placeOf = [this](uint32_t l) { return program.placeOf(l); },
                        .spinMicroseconds = roomToSpin ? 50 : 0};
+  if (processes)
+    options.process = {&processes->store(), processes->rank(), processes->count(),
+                       [group = processes] { return group->failure(); }};
   std::vector<Device *> members;
   for (DeviceEnd &end : devices)
     members.push_back(end.device.get());
@@ -174,9 +204,12 @@ Status Session::Impl::connect(const Driver &driver, int threadsPerDevice) {
   if (!made)
     return made.status();
   world = std::move(*made);
-  if (!world)
-    world = std::make_unique<InProcessWorld>(
-        count, InProcessOptions{options.spinMicroseconds, options.placeOf});
+  InProcessOptions local{options.spinMicroseconds, options.placeOf};
+  int64_t count = program.mesh.numDevices();
+  if (!world && processes)
+    world = std::make_unique<ProcessWorld>(*processes, here, count, std::move(local));
+  else if (!world)
+    world = std::make_unique<InProcessWorld>(count, std::move(local));
   return {};
 }
 
@@ -195,13 +228,19 @@ StatusOr<std::vector<Array>> Session::Impl::run(size_t number, std::vector<Array
                                                 std::span<StepObserver *const> observers,
                                                 bool interruptible) {
   const EntryInfo &info = entries[number];
-  MINIGPTC_RETURN_IF_ERROR(checkInputs(info, inputs));
   const Entry &entry = program.entries[number];
   bool onHost = sharesHostMemory();
+  Status checked = checkInputs(info, inputs);
   StatusOr<Placement> placement =
-      Placement::create(info, program.mesh, inputs, onHost ? Memory::host : Memory::devices);
-  if (!placement)
+      checked ? Placement::create(info, program.mesh, here, inputs,
+                                  onHost ? Memory::host : Memory::devices)
+              : StatusOr<Placement>(checked);
+  if (!processes && !placement)
     return placement.status();
+  // On devices of their own, when all that can be short of memory has been taken.
+  if (processes && (onHost || !placement))
+    MINIGPTC_RETURN_IF_ERROR(agreeToRun(*processes, entry.name, placement.status(),
+                                        interruptible || !entry.donates, stopped));
   if (onHost) {
     meanwhile = {};
     MINIGPTC_RETURN_IF_ERROR(step(entry, *placement, observers, interruptible));
@@ -218,17 +257,17 @@ StatusOr<std::vector<Array>> Session::Impl::run(size_t number, std::vector<Array
 
 Status Session::Impl::step(const Entry &entry, Placement &placement,
                            std::span<StepObserver *const> observers, bool interruptible) {
-  bool undoable = interruptible && entry.donates;
+  bool undoable = interruptible && entry.donates && !processes;
   StepVote vote;
   std::vector<UndoLog> undo; // By device.
   for (size_t d = 0; undoable && d < devices.size(); ++d)
     undo.emplace_back(placement.donated(int64_t(d)), vote);
   std::vector<std::vector<void *>> arguments; // By device; made here, where memory may fail.
   for (size_t d = 0; d < devices.size(); ++d)
-    arguments.push_back(placement.arguments(int64_t(d)));
+    arguments.push_back(placement.arguments(here.first + int64_t(d)));
   Status status = onAllDevices([&](size_t d) {
     StepOptions options{.observer = observers.empty() ? nullptr : observers[d],
-                        .cancellable = interruptible || !entry.donates,
+                        .cancellable = !processes && (interruptible || !entry.donates),
                         .undo = undoable ? &undo[d] : nullptr,
                         .vote = undoable ? &vote : nullptr};
     return devices[d].stepper->run(entry, arguments[d], options);
@@ -242,9 +281,17 @@ Status Session::Impl::step(const Entry &entry, Placement &placement,
 /// Once a run that donates has begun it goes on to its end: what it overwrites is nowhere else.
 Status Session::Impl::stepOnDevices(const Entry &entry, std::span<DeviceArguments> arguments,
                                     std::span<StepObserver *const> observers, bool interruptible) {
-  bool cancellable = interruptible || !entry.donates;
+  bool cancellable = !processes && (interruptible || !entry.donates);
   std::function<void()> work = std::exchange(meanwhile, {});
-  MINIGPTC_RETURN_IF_ERROR(bind(entry, arguments, cancellable));
+  Status bound = bind(entry, arguments, cancellable);
+  if (processes) {
+    Status agreed = agreeToRun(*processes, entry.name, bound, interruptible || !entry.donates,
+                               stopped);
+    if (bound && !agreed)
+      threads->run([&](int64_t d) { devices[size_t(d)].stepper->giveUp(); });
+    bound = std::move(agreed);
+  }
+  MINIGPTC_RETURN_IF_ERROR(bound);
   bool repeats =
       std::ranges::all_of(devices, [&](DeviceEnd &end) { return end.stepper->repeats(entry); });
   return onAllDevices([&](size_t d) {
@@ -264,7 +311,7 @@ Status Session::Impl::bind(const Entry &entry, std::span<DeviceArguments> argume
   });
   Status status;
   for (size_t d = 0; status && d < statuses.size(); ++d)
-    status = devices.size() > 1 ? ofDevice(int64_t(d), statuses[d]) : statuses[d];
+    status = many() ? ofDevice(here.first + int64_t(d), statuses[d]) : statuses[d];
   if (status && cancellable && cancellationRequested())
     status = Status(StatusCode::cancelled, "interrupted");
   if (!status)
@@ -279,7 +326,7 @@ Status Session::Impl::onAllDevices(const std::function<Status(size_t)> &run) {
   threads->run([&](int64_t d) {
     Status status = run(size_t(d));
     if (world)
-      world->finish(d, ofDevice(d, std::move(status)));
+      world->finish(here.first + d, ofDevice(here.first + d, std::move(status)));
     else
       alone = std::move(status);
   });
@@ -314,54 +361,6 @@ StatusOr<Session> Session::open(const std::string &path, const SessionOptions &o
   return session;
 }
 
-static std::vector<MemoryShare> describePeak(const Program &program, std::string_view entry) {
-  std::vector<MemoryShare> shares;
-  for (const MemoryReport &report : program.memory)
-    if (report.entry == entry)
-      for (const MemoryItem &item : report.items)
-        shares.push_back({std::string(item.tensor), program.placeOf(item.location), item.bytes});
-  return shares;
-}
-
-/// Adds what a block, and those that it calls, ask of a queue.
-static void collectWork(const Program &program, uint32_t number, std::vector<bool> &seen,
-                        std::vector<GemmProblem> &products, uint64_t &scratch) {
-  if (seen[number])
-    return;
-  seen[number] = true;
-  for (const Instruction &instruction : program.blocks[number].instructions) {
-    uint32_t target = instruction.target;
-    for (const BlockCall &call : program.callsOf(instruction))
-      collectWork(program, call.block, seen, products, scratch);
-    if (instruction.opcode == fb::Opcode::gemm)
-      products.push_back(program.gemms[target].problem);
-    else if (instruction.opcode == fb::Opcode::launch)
-      scratch = std::max(scratch, program.kernels[target].scratch);
-  }
-}
-
-static uint64_t queueMemory(const Program &program, uint32_t block, const Device &device) {
-  std::vector<bool> seen(program.blocks.size());
-  std::vector<GemmProblem> products;
-  uint64_t scratch = 0;
-  collectWork(program, block, seen, products, scratch);
-  return device.queueMemory(products, scratch);
-}
-
-/// Of the queues in which collectives run, one of those that are started; each takes what the
-/// program's largest one needs.
-static uint64_t collectiveMemory(const Program &program, const Device &device) {
-  std::vector<CollectiveProblem> direct, started;
-  for (const Block &block : program.blocks)
-    for (const Instruction &instruction : block.instructions)
-      if (instruction.opcode == fb::Opcode::collective)
-        direct.push_back(program.collectives[instruction.target]);
-      else if (instruction.opcode == fb::Opcode::start)
-        started.push_back(program.collectives[instruction.target]);
-  uint64_t queues = (device.collectiveMemory(direct) > 0) + (device.collectiveMemory(started) > 0);
-  return queues * device.collectiveMemory(program.collectives);
-}
-
 StatusOr<Session> Session::load(std::span<const std::byte> artifact,
                                 const SessionOptions &options) {
   registerBuiltinDrivers();
@@ -377,13 +376,15 @@ StatusOr<Session> Session::load(std::span<const std::byte> artifact,
   if (!driver)
     return driver.status();
   impl->driver = std::move(*driver);
+  if (options.processes)
+    MINIGPTC_RETURN_IF_ERROR(agreeOnProgram(*options.processes, artifact));
   MINIGPTC_RETURN_IF_ERROR(impl->openDevices(options));
   uint64_t collectiveBytes = collectiveMemory(impl->program, *impl->devices.front().device);
   for (const Entry &entry : impl->program.entries)
     impl->entries.push_back({std::string(entry.name), describe(entry.inputs),
                              describe(entry.outputs), impl->program.blocks[entry.block].frameSize,
                              queueMemory(impl->program, entry.block, *impl->devices.front().device),
-                             describePeak(impl->program, entry.name), collectiveBytes});
+                             sharesOfPeak(impl->program, entry.name), collectiveBytes});
   return Session(std::move(impl));
 }
 
@@ -397,6 +398,11 @@ std::string Session::target() const {
 }
 int Session::threads() const { return impl_->devices.front().device->info().threads; }
 int64_t Session::devices() const { return int64_t(impl_->devices.size()); }
+ProcessGroup *Session::processes() const { return impl_->processes.get(); }
+DeviceRange Session::here() const { return impl_->here; }
+bool Session::interrupted() const {
+  return impl_->processes ? impl_->stopped : cancellationRequested();
+}
 const Mesh &Session::mesh() const { return impl_->program.mesh; }
 
 std::optional<MemorySize> Session::deviceMemory() const {
@@ -499,13 +505,13 @@ StatusOr<Array> Session::prefetch(std::string_view entry, std::string_view input
   if (impl_->sharesHostMemory() || !array.valid() || array.type() != info->type)
     return array; // The run tells what is wrong with it.
   const Mesh &mesh = impl_->program.mesh;
-  if (devices() > 1 && !array.liesOn(mesh, info->spec))
-    array = Array::shardedFrom(array, mesh, info->spec);
+  if (impl_->many() && !array.liesOn(mesh, info->spec))
+    array = Array::shardedFrom(array, mesh, info->spec, impl_->here);
   if (!array.valid())
     return Status(StatusCode::resourceExhausted, "not enough memory for " + quote(input));
   for (size_t d = 0; d < impl_->devices.size(); ++d)
-    MINIGPTC_RETURN_IF_ERROR(
-        impl_->devices[d].stepper->prefetch(ArrayParts::buffer(array, int64_t(d))));
+    MINIGPTC_RETURN_IF_ERROR(impl_->devices[d].stepper->prefetch(
+        ArrayParts::buffer(array, impl_->here.first + int64_t(d))));
   return array;
 }
 
@@ -530,6 +536,8 @@ StatusOr<NonFiniteReport> Session::findNonFinite(std::string_view entry,
   for (const auto &finder : finders)
     if (finder->isBefore(*first))
       first = finder.get();
+  if (impl_->processes)
+    return firstOf(*impl_->processes, *first);
   return first->report();
 }
 
@@ -540,7 +548,7 @@ void Session::profile(std::function<void(const InstructionEvent &)> callback) {
     if (!impl_->callback)
       continue;
     if (!profiler)
-      profiler = std::make_unique<Profiler>(impl_->program, int64_t(d));
+      profiler = std::make_unique<Profiler>(impl_->program, impl_->here.first + int64_t(d));
     profiler->report([impl = impl_.get()](const InstructionEvent &event) {
       std::lock_guard lock(impl->callbackMutex);
       impl->callback(event);

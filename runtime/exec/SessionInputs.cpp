@@ -115,8 +115,9 @@ Status checkInputs(const EntryInfo &entry, std::span<const Array> inputs) {
                                 " instead of " + info.type.toString());
     if (info.indexBound <= 0 && info.indexChecks.empty())
       continue;
-    MINIGPTC_RETURN_IF_ERROR(inputs[i].fetch());
-    const Array whole = inputs[i].whole();
+    if (inputs[i].isHere())
+      MINIGPTC_RETURN_IF_ERROR(inputs[i].fetch());
+    const Array whole = inputs[i].partsHere(); // Others check theirs.
     if (!whole.valid())
       return Status(StatusCode::resourceExhausted, "not enough memory for " + quote(info.name));
     if (info.indexBound > 0)

@@ -66,6 +66,8 @@ class TcpStore;
 struct ProcessPlace {
   TcpStore *store = nullptr;   ///< outlives the world
   int64_t rank = 0, count = 1; ///< this process, whose device has the same number
+  /// What is known of the others' failures besides, as that one was killed; may be empty.
+  std::function<Status()> failure = {};
 };
 
 struct WorldOptions {

@@ -30,6 +30,8 @@ public:
   /// Fails with a line that says why unless programs for so many devices can run here. Those
   /// that are made up come into being now.
   virtual Status provide(int64_t devices) const;
+  /// Fails unless such devices work together over several processes, so many in each.
+  virtual Status checkProcesses(int64_t devices) const;
   /// What a program's device is opened as; by default one of its own.
   virtual int indexOf(int64_t device) const;
   /// Communicators between devices of this driver, numbered as in `devices`, which outlive

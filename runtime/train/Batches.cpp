@@ -9,7 +9,7 @@ namespace minigptc::runtime {
 BatchLoader::BatchLoader(const TokenSource &source, const SampleOptions &options, int64_t batchSize,
                          int64_t contextLength)
     : source_(source), options_(options), batchSize_(batchSize), context_(contextLength),
-      stride_(options.order == SampleOrder::sequential ? contextLength : 1),
+      stride_(options.order == SampleOrder::sequential ? contextLength : 1), lastRow_(batchSize),
       documents_(source.documents()) {
   for (const TokenPart &part : source.parts()) {
     // A sample needs a token more than it has, for the last target.
@@ -83,14 +83,23 @@ Status BatchLoader::read(int64_t number, std::span<int32_t> x, std::span<int32_t
   return Status::success();
 }
 
+StatusOr<Batch> BatchLoader::batch(int64_t firstSample) const {
+  return rows(firstSample, batchSize_, firstRow_, lastRow_);
+}
+
 StatusOr<Batch> BatchLoader::samples(int64_t firstSample, int64_t count) const {
+  return rows(firstSample, count, 0, count);
+}
+
+StatusOr<Batch> BatchLoader::rows(int64_t firstSample, int64_t count, int64_t begin,
+                                  int64_t end) const {
   TensorType type{DType::i32, {count, context_}};
   Batch batch{Array(type), Array(type)};
   if (!batch.x.valid() || !batch.y.valid())
     return Status(StatusCode::resourceExhausted, "no memory for a batch");
   std::span<int32_t> x = batch.x.span<int32_t>(), y = batch.y.span<int32_t>();
   size_t length = size_t(context_);
-  for (size_t k = 0; k < size_t(count); ++k)
+  for (size_t k = size_t(begin); k < size_t(end); ++k)
     MINIGPTC_RETURN_IF_ERROR(read(firstSample + int64_t(k), x.subspan(k * length, length),
                                   y.subspan(k * length, length)));
   return batch;

@@ -43,9 +43,12 @@ public:
   BatchLoader(const TokenSource &source, const SampleOptions &options, int64_t batchSize,
               int64_t contextLength);
 
+  /// From now on rows [begin, end) of batches only, as one of several processes needs; others are
+  /// zeros.
+  void readRows(int64_t begin, int64_t end) { firstRow_ = begin, lastRow_ = end; }
   /// Samples [firstSample, firstSample + B).
-  StatusOr<Batch> batch(int64_t firstSample) const { return samples(firstSample, batchSize_); }
-  /// Samples [firstSample, firstSample + count): what one of several processes needs.
+  StatusOr<Batch> batch(int64_t firstSample) const;
+  /// Samples [firstSample, firstSample + count), all of them.
   StatusOr<Batch> samples(int64_t firstSample, int64_t count) const;
   /// Where sample `number` begins.
   int64_t start(int64_t number) const;
@@ -72,7 +75,10 @@ private:
 
   const TokenSource &source_;
   SampleOptions options_;
+  StatusOr<Batch> rows(int64_t firstSample, int64_t count, int64_t begin, int64_t end) const;
+
   int64_t batchSize_, context_, stride_;
+  int64_t firstRow_ = 0, lastRow_;
   std::optional<DocumentRows> documents_;
   std::vector<Places> parts_;
   int64_t places_ = 0; ///< in all parts

@@ -47,21 +47,28 @@ Status writeSlice(AtomicFile &file, const std::string &name, TensorSlice slice,
   return file.write(std::span(kPadding).first(size_t(-file.size() % sizeof kPadding)));
 }
 
-Status writeData(const fs::path &path, const Checkpoint &checkpoint, CheckpointManifest &manifest) {
+/// What the devices of this process hold before those of any other; what is whole everywhere,
+/// the first process writes.
+Status writeData(const fs::path &path, const Checkpoint &checkpoint, bool isFirst,
+                 CheckpointManifest &manifest) {
   StatusOr<AtomicFile> file = AtomicFile::create(path.string());
   if (!file)
     return file.status();
   for (const auto &[name, array] : checkpoint.tensors) {
-    MINIGPTC_RETURN_IF_ERROR(array.fetch());
     StoredSlices stored{name, array.type(), {}};
     std::string fileName = path.filename().string();
-    if (array.data()) {
+    std::vector<ShardPart> parts = array.isSharded() ? ownParts(array) : std::vector<ShardPart>();
+    for (const ShardPart &part : parts)
+      MINIGPTC_RETURN_IF_ERROR(array.shard(part.device).fetch());
+    if (!array.isSharded())
+      MINIGPTC_RETURN_IF_ERROR(array.fetch());
+    if (isFirst && (!array.isSharded() || array.data())) {
       TensorSlice slice{
           .start = Shape(array.shape().size(), 0), .shape = array.shape(), .file = {}};
       std::span<const std::byte> bytes(array.data(), size_t(array.type().numBytes()));
       MINIGPTC_RETURN_IF_ERROR(writeSlice(*file, fileName, std::move(slice), bytes, stored));
     } else {
-      for (const ShardPart &part : partsOf(array)) {
+      for (const ShardPart &part : parts) {
         TensorSlice slice{.start = part.slice.start, .shape = part.slice.size, .file = {}};
         MINIGPTC_RETURN_IF_ERROR(
             writeSlice(*file, fileName, std::move(slice), packPart(array, part), stored));
@@ -179,28 +186,98 @@ private:
 
 } // namespace
 
-StatusOr<std::string> saveCheckpoint(const std::string &root, const Checkpoint &checkpoint,
-                                     int64_t keep) {
-  MINIGPTC_RETURN_IF_ERROR(createDirectories(root));
-  removeLeftovers(root);
-  fs::path target = fs::path(root) / stepName(checkpoint.step);
-  TemporaryFolder temporary{fs::path(root) /
-                            (std::string(kTemporaryPrefix) + stepName(checkpoint.step))};
-  MINIGPTC_RETURN_IF_ERROR(createDirectories(temporary.path.string()));
+namespace {
 
-  CheckpointManifest manifest{.step = checkpoint.step,
-                              .seed = checkpoint.seed,
-                              .nextSample = checkpoint.nextSample,
-                              .skipped = checkpoint.skipped,
-                              .config = checkpoint.config,
-                              .products = checkpoint.products,
-                              .tensors = {}};
-  MINIGPTC_RETURN_IF_ERROR(writeData(temporary.path / "data-0.bin", checkpoint, manifest));
+CheckpointManifest manifestOf(const Checkpoint &checkpoint) {
+  return {.step = checkpoint.step,
+          .seed = checkpoint.seed,
+          .nextSample = checkpoint.nextSample,
+          .skipped = checkpoint.skipped,
+          .config = checkpoint.config,
+          .products = checkpoint.products,
+          .tensors = {}};
+}
+
+/// Writing a checkpoint, in steps that processes do together.
+class Saving {
+public:
+  Saving(const std::string &root, const Checkpoint &checkpoint)
+      : root_(root), checkpoint_(checkpoint), target_(fs::path(root) / stepName(checkpoint.step)),
+        folder_(fs::path(root) / (std::string(kTemporaryPrefix) + stepName(checkpoint.step))),
+        manifest_(manifestOf(checkpoint)) {}
+
+  /// The first process.
+  Status begin() {
+    MINIGPTC_RETURN_IF_ERROR(createDirectories(root_));
+    removeLeftovers(root_);
+    temporary_.path = folder_;
+    return createDirectories(folder_.string());
+  }
+  /// Each process.
+  Status write(int64_t rank) {
+    return writeData(folder_ / dataName(rank), checkpoint_, rank == 0, manifest_);
+  }
+  std::string slices() const { return toText(manifest_.tensors); }
+  /// The first process, of another's.
+  Status add(const std::string &name, int64_t rank, const std::string &slices) {
+    std::error_code error;
+    if (!fs::exists(folder_ / dataName(rank), error))
+      return Status(StatusCode::failedPrecondition, "what " + name + " has written to '" +
+                                                        folder_.string() + "' is not there")
+          .withHelp("the output folder must be one that all processes see");
+    return addSlices(manifest_.tensors, slices);
+  }
+  /// The first process: from here on the checkpoint is there.
+  Status publish(int64_t keep) {
+    MINIGPTC_RETURN_IF_ERROR(
+        writeFileAtomically((folder_ / kManifest).string(), manifest_.toJson()));
+    MINIGPTC_RETURN_IF_ERROR(runtime::publish(temporary_, target_));
+    removeOld(root_, checkpoint_.step, keep);
+    return {};
+  }
+  std::string path() const { return target_.string(); }
+
+private:
+  static std::string dataName(int64_t rank) { return "data-" + std::to_string(rank) + ".bin"; }
+
+  const std::string &root_;
+  const Checkpoint &checkpoint_;
+  fs::path target_, folder_;
+  TemporaryFolder temporary_; ///< of the first process, which removes it
+  CheckpointManifest manifest_;
+};
+
+/// Nobody goes on to the next step before all have ended the one before, well.
+Status saveTogether(Saving &saving, ProcessGroup &processes, int64_t keep) {
+  bool isFirst = processes.isFirst();
   MINIGPTC_RETURN_IF_ERROR(
-      writeFileAtomically((temporary.path / kManifest).string(), manifest.toJson()));
-  MINIGPTC_RETURN_IF_ERROR(publish(temporary, target));
-  removeOld(root, checkpoint.step, keep);
-  return target.string();
+      processes.allWell("a checkpoint's folder", isFirst ? saving.begin() : Status()));
+  MINIGPTC_RETURN_IF_ERROR(
+      processes.allWell("a checkpoint's data", saving.write(processes.rank())));
+  auto slices = processes.allGather("a checkpoint's slices", saving.slices());
+  if (!slices)
+    return slices.status();
+  Status status;
+  for (int64_t rank = 1; isFirst && status && rank < processes.count(); ++rank)
+    status = saving.add(processes.nameOf(rank), rank, (*slices)[size_t(rank)]);
+  if (isFirst && status)
+    status = saving.publish(keep);
+  return processes.allWell("a checkpoint", status);
+}
+
+} // namespace
+
+StatusOr<std::string> saveCheckpoint(const std::string &root, const Checkpoint &checkpoint,
+                                     int64_t keep, ProcessGroup *processes) {
+  Saving saving(root, checkpoint);
+  if (processes) {
+    MINIGPTC_RETURN_IF_ERROR(saveTogether(saving, *processes, keep));
+    return saving.path();
+  }
+  MINIGPTC_RETURN_IF_ERROR(saving.begin());
+  MINIGPTC_RETURN_IF_ERROR(saving.write(0));
+  MINIGPTC_RETURN_IF_ERROR(saving.publish(keep));
+  return saving.path();
 }
 
 StatusOr<Checkpoint> loadCheckpoint(const std::string &folder) {

@@ -11,12 +11,15 @@
 //                   With "products": {"library": "cuBLASLt 13.1.0 on NVIDIA H200", "algorithms":
 //                   {"64x64x32 lhs …": "id 21, tile 20, …"}} where there was a choice of those.
 //   data-0.bin      the slices' bytes, row-major, little-endian, each at a multiple of 64
+//   data-1.bin, …   of several processes, each writes what its devices hold, in a folder that
+//                   all of them see
 //
 // Hashes are XXH64 in hexadecimal; the manifest's is that of its text without the
 // entry "hash". A tensor may be cut into slices that cover it exactly once, so a
 // checkpoint does not depend on the mesh that wrote it: of a sharded tensor each distinct part
 // is a slice, and reading puts them together. The folder is written under
-// a temporary name, flushed, then renamed: it is complete when its manifest exists.
+// a temporary name, flushed, then renamed: it is complete when its manifest exists. Of several
+// processes, the first one does that when all others have written.
 // The format stays readable for good; `format` counts its versions.
 //
 //   Checkpoint checkpoint{.step = 100, .seed = 42, .nextSample = 1600, .config = config};
@@ -47,9 +50,10 @@ struct Checkpoint {
 };
 
 /// Writes `root/step-N` and returns its path. `keep` > 0: removes all but the
-/// newest so many afterwards. On failure everything that was there stays.
+/// newest so many afterwards. On failure everything that was there stays. With `processes`,
+/// all of them call it, and succeed or fail together.
 StatusOr<std::string> saveCheckpoint(const std::string &root, const Checkpoint &checkpoint,
-                                     int64_t keep);
+                                     int64_t keep, ProcessGroup *processes = nullptr);
 
 /// Reads one folder, everything verified; the error names the damaged file.
 StatusOr<Checkpoint> loadCheckpoint(const std::string &folder);

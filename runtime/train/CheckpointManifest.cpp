@@ -179,7 +179,40 @@ Json toJson(const TensorSlice &slice) {
           {"offset", slice.offset}, {"bytes", slice.bytes}, {"hash", toHex(slice.hash)}};
 }
 
+Json toJson(const std::vector<StoredSlices> &tensors) {
+  Json json = Json::array();
+  for (const StoredSlices &tensor : tensors) {
+    Json slices = Json::array();
+    for (const TensorSlice &slice : tensor.slices)
+      slices.push_back(toJson(slice));
+    json.push_back({{"name", tensor.name},
+                    {"dtype", nameOf(tensor.type.dtype)},
+                    {"shape", tensor.type.shape},
+                    {"slices", slices}});
+  }
+  return json;
+}
+
 } // namespace
+
+std::string toText(const std::vector<StoredSlices> &tensors) {
+  return toJson(tensors).dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+Status addSlices(std::vector<StoredSlices> &tensors, const std::string &text) {
+  Json json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
+  Reader reader;
+  if (!json.is_array() || json.size() != tensors.size())
+    reader.fail("another number of tensors");
+  for (size_t i = 0; reader.problem.empty() && i < tensors.size(); ++i) {
+    if (reader.text(json[i], "name") != tensors[i].name)
+      reader.fail("other tensors");
+    const Json &slices = reader.member(json[i], "slices");
+    for (size_t k = 0; slices.is_array() && k < slices.size(); ++k)
+      tensors[i].slices.push_back(reader.slice(slices[k]));
+  }
+  return reader.problem.empty() ? Status() : Status(StatusCode::internal, reader.problem);
+}
 
 std::string CheckpointManifest::toJson() const {
   Json json;
@@ -191,16 +224,7 @@ std::string CheckpointManifest::toJson() const {
   json["config"] = Json::parse(config.toJson());
   if (!products.library.empty())
     json["products"] = {{"library", products.library}, {"algorithms", products.algorithms}};
-  json["tensors"] = Json::array();
-  for (const StoredSlices &tensor : tensors) {
-    Json slices = Json::array();
-    for (const TensorSlice &slice : tensor.slices)
-      slices.push_back(runtime::toJson(slice));
-    json["tensors"].push_back({{"name", tensor.name},
-                               {"dtype", nameOf(tensor.type.dtype)},
-                               {"shape", tensor.type.shape},
-                               {"slices", slices}});
-  }
+  json["tensors"] = runtime::toJson(tensors);
   json["hash"] = hashOf(json);
   return print(json) + "\n";
 }

@@ -27,6 +27,11 @@ struct StoredSlices {
   std::vector<TensorSlice> slices;
 };
 
+/// Slices of tensors in a text, for a manifest that another process writes.
+std::string toText(const std::vector<StoredSlices> &tensors);
+/// Adds the slices of such a text to those of the same tensors.
+Status addSlices(std::vector<StoredSlices> &tensors, const std::string &text);
+
 struct CheckpointManifest {
   int64_t step = 0;
   uint64_t seed = 0;

@@ -115,7 +115,7 @@ StatusOr<Evaluator::Sum> Evaluator::tail(const TokenSource &source, int64_t begi
   Array window(TensorType{DType::i32, {1, context_}});
   std::copy(tokens.begin(), tokens.end() - 1, window.span<int32_t>().begin());
   ArrayMap values = values_;
-  MINIGPTC_RETURN_IF_ERROR(roundInputs(**entry, values));
+  MINIGPTC_RETURN_IF_ERROR(roundInputs(**entry, values, program_->processes()));
   values["tokens"] = window;
   Sum sum;
   for (int64_t i = 0; i < count; ++i) {
@@ -128,7 +128,7 @@ StatusOr<Evaluator::Sum> Evaluator::tail(const TokenSource &source, int64_t begi
     StatusOr<std::vector<Array>> outputs = program_->run("logits", *std::move(inputs));
     if (!outputs)
       return outputs.status();
-    StatusOr<Array> whole = gathered(outputs->front(), "the logits");
+    StatusOr<Array> whole = gathered(outputs->front(), "the logits", program_->processes());
     if (!whole)
       return whole.status();
     std::span<const float> logits = std::as_const(*whole).span<float>();

@@ -25,6 +25,12 @@ std::string toJsonLine(const EvalRecord &record);
 /// The file, open for appending. Movable.
 class MetricsFile {
 public:
+  /// No file: of a process that writes none. The first one's says `evaluatedAt`.
+  static MetricsFile none(int64_t evaluatedAt) {
+    MetricsFile file("", -1);
+    file.evaluatedAt_ = evaluatedAt;
+    return file;
+  }
   /// An empty file.
   static StatusOr<MetricsFile> create(const std::string &path);
   /// Goes on after `stepsDone` steps: rows of later ones, and lines that are cut

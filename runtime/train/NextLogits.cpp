@@ -77,7 +77,7 @@ public:
     StatusOr<std::vector<Array>> outputs = program_.run(entry_.info->name, entry_.inputs);
     if (!outputs)
       return outputs.status();
-    return gathered((*outputs)[size_t(entry_.logits)], "the logits");
+    return gathered((*outputs)[size_t(entry_.logits)], "the logits", program_.processes());
   }
 
 private:
@@ -173,7 +173,7 @@ StatusOr<Array> CachedLogits::run(BoundEntry &entry, CachePart::Place CachePart:
   for (CachePart &part : cache_)
     part.array = std::move((*outputs)[size_t((part.*place).output)]);
   held_.insert(held_.end(), tokens.begin(), tokens.end());
-  return gathered((*outputs)[size_t(entry.logits)], "the logits");
+  return gathered((*outputs)[size_t(entry.logits)], "the logits", program_.processes());
 }
 
 StatusOr<Array> CachedLogits::after(std::span<const int32_t> tokens) {
@@ -207,7 +207,7 @@ StatusOr<std::unique_ptr<NextLogits>> NextLogits::create(TrainingProgram &progra
   ArrayMap values;
   for (const auto &[path, array] : parameters)
     values["params." + path] = array;
-  MINIGPTC_RETURN_IF_ERROR(roundInputs(**info, values));
+  MINIGPTC_RETURN_IF_ERROR(roundInputs(**info, values, program.processes()));
   if (cached)
     return CachedLogits::create(program, values);
   StatusOr<BoundEntry> entry = BoundEntry::bind(program, "logits", std::move(values));

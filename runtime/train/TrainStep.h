@@ -32,6 +32,12 @@ public:
   int64_t contextLength() const { return context_; }
   /// Into how many parts the step takes its batch, one after the other.
   int64_t microBatches() const { return microBatches_; }
+  /// The rows of a batch that the devices of this process need: [first, second). Of a batch in
+  /// parts, these lie in each.
+  std::pair<int64_t, int64_t> rowsHere() const {
+    return microBatches_ > 1 ? std::pair(int64_t(0), batchSize_)
+                             : program_->rowsHere(entry_->inputs[size_t(x_)]);
+  }
 
   /// State from the entry `init`.
   Status initialize(RandomKey key);

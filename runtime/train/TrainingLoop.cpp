@@ -124,7 +124,7 @@ Status TrainingLoop::save() {
                         .products = program_.productAlgorithms(),
                         .tensors = step_.state()};
   StatusOr<std::string> folder =
-      saveCheckpoint(out_.checkpoints(), checkpoint, config_.checkpoint.keep);
+      saveCheckpoint(out_.checkpoints(), checkpoint, config_.checkpoint.keep, processes());
   if (!folder)
     return folder.status();
   saved_ = done_;
@@ -135,7 +135,7 @@ Status TrainingLoop::save() {
 Status TrainingLoop::dumpGradients() {
   if (options_.dumpGrads.empty())
     return Status::success();
-  StatusOr<Batch> batch = batches_.batch(nextSample_);
+  StatusOr<Batch> batch = wholeBatch();
   if (!batch)
     return batch.status();
   std::unique_ptr<TrainingProgram> own; // Its memory is given back before the first step.
@@ -148,7 +148,7 @@ Status TrainingLoop::dumpGradients() {
   StatusOr<NamedArrays> gradients = step_.gradients(own ? *own : program_, *batch, stepKey());
   if (!gradients)
     return gradients.status();
-  MINIGPTC_RETURN_IF_ERROR(saveWeights(options_.dumpGrads, metadata_.parameters, *gradients));
+  MINIGPTC_RETURN_IF_ERROR(saveWeights(options_.dumpGrads, metadata_.parameters, *gradients, processes()));
   log_.saved(options_.dumpGrads);
   return Status::success();
 }
@@ -157,9 +157,13 @@ Status TrainingLoop::dumpGradients() {
 /// --resume runs into it again, and the batch.
 Status TrainingLoop::stopNonFinite(const Batch &batch, const StepOutcome &outcome) {
   MINIGPTC_RETURN_IF_ERROR(save());
-  MINIGPTC_RETURN_IF_ERROR(
-      writeSafetensors(out_.nonFinite(done_),
-                       {{"batch.x", batch.x}, {"batch.y", batch.y}, {"key", keyArray(stepKey())}}));
+  StatusOr<Batch> whole = wholeBatch();
+  if (!whole)
+    return whole.status();
+  if (isFirst())
+    MINIGPTC_RETURN_IF_ERROR(writeSafetensors(
+        out_.nonFinite(done_),
+        {{"batch.x", whole->x}, {"batch.y", whole->y}, {"key", keyArray(stepKey())}}));
   std::string what = std::isfinite(outcome.loss) ? "a gradient" : "the loss";
   std::string message = what + " of step " + std::to_string(done_) + " is not finite (loss " +
                         readable(outcome.loss) + ", gradient norm " + readable(outcome.gradNorm) +
@@ -205,6 +209,10 @@ Status TrainingLoop::afterStep(const Batch &batch, const StepOutcome &outcome) {
   ++done_;
   nextSample_ += step_.batchSize();
   return Status::success();
+}
+
+StatusOr<Batch> TrainingLoop::wholeBatch() const {
+  return batches_.samples(nextSample_, step_.batchSize());
 }
 
 StatusOr<Batch> TrainingLoop::takeBatch() {
@@ -256,7 +264,7 @@ StatusOr<TrainingResult> TrainingLoop::run() {
           saveInterval = config_.checkpoint.saveInterval;
   if (done_ == 0)
     MINIGPTC_RETURN_IF_ERROR(evaluate());
-  while (done_ < total() && !cancellationRequested()) {
+  while (done_ < total() && !program_.interrupted()) {
     MINIGPTC_RETURN_IF_ERROR(advance());
     if (evalInterval > 0 && done_ % evalInterval == 0)
       MINIGPTC_RETURN_IF_ERROR(evaluate());
@@ -287,7 +295,8 @@ Status TrainingLoop::finish() {
   summary.peak = program_.entry("train_step")->peak;
   summary.modelFlopsPerStep = metadata_.modelFlopsPerStep;
   summary.medianStepSeconds = median(counted);
-  if (options_.gemmPeak && summary.modelFlopsPerStep && summary.medianStepSeconds > 0)
+  if (options_.gemmPeak && isFirst() && summary.modelFlopsPerStep &&
+      summary.medianStepSeconds > 0)
     summary.gemmPeak = options_.gemmPeak();
   result_.steps = done_;
   if (summary.medianStepSeconds > 0)
@@ -299,9 +308,11 @@ Status TrainingLoop::finish() {
                        *fraction * summary.gemmPeak * 1e-9, summary.gemmPeak * 1e-9, *fraction));
   if (!options_.saveWeights.empty()) {
     MINIGPTC_RETURN_IF_ERROR(
-        saveWeights(options_.saveWeights, metadata_.parameters, step_.parameters()));
+        saveWeights(options_.saveWeights, metadata_.parameters, step_.parameters(), processes()));
     log_.saved(options_.saveWeights);
   }
+  if (!isFirst())
+    return Status::success();
   std::error_code ignored;
   if (seconds_.empty() && std::filesystem::exists(out_.summary(), ignored))
     return Status::success(); // Nothing was trained: what is there says more.

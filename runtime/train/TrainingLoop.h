@@ -26,7 +26,10 @@ public:
                ProgramMetadata metadata, MetricsFile metrics)
       : config_(config), options_(options), out_(out), data_(data), log_(log), program_(program),
         step_(std::move(step)), metadata_(std::move(metadata)), metrics_(std::move(metrics)),
-        batches_(*data.train, sampleOptions(config), step_.batchSize(), step_.contextLength()) {}
+        batches_(*data.train, sampleOptions(config), step_.batchSize(), step_.contextLength()) {
+    auto [begin, end] = step_.rowsHere();
+    batches_.readRows(begin, end);
+  }
 
   /// Takes over a checkpoint's place in the run; its tensors are in `step` already.
   void goOnFrom(const Checkpoint &resumed);
@@ -42,6 +45,10 @@ private:
   int64_t total() const { return config_.training.maxIters; }
   RandomKey stepKey() const;
   Status advance();
+  ProcessGroup *processes() const { return program_.processes(); }
+  bool isFirst() const { return !processes() || processes()->isFirst(); }
+  /// The batch of the step at hand with the rows of all processes.
+  StatusOr<Batch> wholeBatch() const;
   /// The batch of the step at hand, which may have been prepared during the one before.
   StatusOr<Batch> takeBatch();
   void prepareNext();

@@ -77,7 +77,9 @@ StatusOr<ProgramMetadata> ProgramMetadata::fromJson(const std::string &text) {
   return metadata;
 }
 
-StatusOr<Array> gathered(const Array &array, const std::string &what) {
+StatusOr<Array> gathered(const Array &array, const std::string &what, ProcessGroup *processes) {
+  if (processes)
+    return processes->gather(array);
   MINIGPTC_RETURN_IF_ERROR(array.fetch());
   Array whole = array.whole();
   if (!whole.valid())
@@ -85,13 +87,13 @@ StatusOr<Array> gathered(const Array &array, const std::string &what) {
   return whole;
 }
 
-Status roundInputs(const EntryInfo &entry, ArrayMap &values) {
+Status roundInputs(const EntryInfo &entry, ArrayMap &values, ProcessGroup *processes) {
   for (const ParameterInfo &input : entry.inputs) {
     auto found = values.find(input.name);
     if (input.type.dtype != DType::bf16 || found == values.end() ||
         found->second.dtype() != DType::f32)
       continue;
-    StatusOr<Array> whole = gathered(found->second, "'" + input.name + "'");
+    StatusOr<Array> whole = gathered(found->second, "'" + input.name + "'", processes);
     if (!whole)
       return whole.status();
     const Array wide = std::move(*whole);
@@ -133,6 +135,17 @@ StatusOr<const EntryInfo *> requireEntry(const TrainingProgram &program, std::st
     return entry;
   return Status(StatusCode::failedPrecondition,
                 "this program cannot " + what + ": it has no entry '" + std::string(name) + "'");
+}
+
+std::pair<int64_t, int64_t> SessionProgram::rowsHere(const ParameterInfo &input) const {
+  DeviceRange here = session_.here();
+  int64_t begin = input.type.shape.front(), end = 0;
+  for (int64_t device = here.first; device < here.end(); ++device) {
+    ShardSlice slice = shardOf(input.type.shape, input.spec, session_.mesh(), device);
+    begin = std::min(begin, slice.start.front());
+    end = std::max(end, slice.start.front() + slice.size.front());
+  }
+  return {std::min(begin, end), end};
 }
 
 int64_t ProgramMetadata::numParameters() const {

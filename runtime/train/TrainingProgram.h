@@ -12,6 +12,7 @@
 #define MINIGPTC_RUNTIME_TRAIN_TRAININGPROGRAM_H
 
 #include "minigptc/runtime/Session.h"
+#include "runtime/base/Cancellation.h"
 #include "runtime/train/RunConfig.h"
 
 #include <functional>
@@ -50,8 +51,16 @@ class TrainingProgram {
 public:
   virtual ~TrainingProgram() = default;
   virtual const std::string &metadata() const = 0;
-  /// Devices in this process's memory.
+  /// Devices in this machine's memory.
   virtual int64_t devices() const { return 1; }
+  /// Which share the program's devices; null: this process has all of them.
+  virtual ProcessGroup *processes() const { return nullptr; }
+  /// The rows [first, second) of an input that the devices of this process get.
+  virtual std::pair<int64_t, int64_t> rowsHere(const ParameterInfo &input) const {
+    return {0, input.type.shape.front()};
+  }
+  /// The user wants the run to end: the same answer in all processes, between two runs.
+  virtual bool interrupted() const { return cancellationRequested(); }
   /// See Session.
   virtual std::optional<MemorySize> deviceMemory() const { return std::nullopt; }
   /// Null if there is no such entry.
@@ -78,12 +87,13 @@ public:
 /// Arrays by path.
 using ArrayMap = std::map<std::string, Array, std::less<>>;
 
-/// In one piece and in the host's memory, or why not; `what` names it.
-StatusOr<Array> gathered(const Array &array, const std::string &what);
+/// In one piece and in the host's memory, or why not; `what` names it. To be called by all
+/// processes.
+StatusOr<Array> gathered(const Array &array, const std::string &what, ProcessGroup *processes);
 
 /// Rounds f32 values to bf16 where the entry takes bf16: parameters of a program that
 /// computes in bf16, from a checkpoint or a weight file. The others are left.
-Status roundInputs(const EntryInfo &entry, ArrayMap &values);
+Status roundInputs(const EntryInfo &entry, ArrayMap &values, ProcessGroup *processes);
 
 /// The inputs of an entry in its order, taken out of `values`; surplus values are
 /// left. Fails if one is missing or of another type.
@@ -99,7 +109,12 @@ class SessionProgram : public TrainingProgram {
 public:
   explicit SessionProgram(Session &session) : session_(session) {}
   const std::string &metadata() const override { return session_.metadata(); }
-  int64_t devices() const override { return session_.devices(); }
+  int64_t devices() const override {
+    return session_.devices() * (processes() ? processes()->localCount() : 1);
+  }
+  ProcessGroup *processes() const override { return session_.processes(); }
+  std::pair<int64_t, int64_t> rowsHere(const ParameterInfo &input) const override;
+  bool interrupted() const override { return session_.interrupted(); }
   std::optional<MemorySize> deviceMemory() const override { return session_.deviceMemory(); }
   const EntryInfo *entry(std::string_view name) const override { return session_.entry(name); }
   StatusOr<std::vector<Array>> run(std::string_view entry, std::vector<Array> inputs) override {

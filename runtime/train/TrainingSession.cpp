@@ -4,7 +4,10 @@
 #include "runtime/text/TokenFile.h"
 #include "runtime/train/TrainingLoop.h"
 
+#include <algorithm>
+#include <cstdlib>
 #include <filesystem>
+#include <nlohmann/json.hpp>
 
 namespace minigptc::runtime {
 namespace {
@@ -26,7 +29,11 @@ struct TrainingSession::Impl {
   TrainingLog silent;
   TrainingLog &log() { return options.log ? *options.log : silent; }
 
+  bool isFirst() const { return !options.processes || options.processes->isFirst(); }
   Status prepare();
+  Status prepareHere();
+  Status agreeOnRun();
+  StatusOr<MetricsFile> openMetrics();
   Status loadResumed();
   Status checkSteps() const;
   Status checkTokenizer();
@@ -78,7 +85,61 @@ Status TrainingSession::Impl::checkTokenizer() {
       .withHelp("the run's own is in the folder 'tokenizer' of its output");
 }
 
+/// The first key that another process has otherwise, or an empty text.
+static std::string differingKey(const std::string &a, const std::string &b) {
+  using Json = nlohmann::json;
+  Json one = Json::parse(a).flatten(), other = Json::parse(b).flatten();
+  for (const Json *keys : {&one, &other})
+    for (const auto &[key, value] : keys->items()) {
+      if (one.contains(key) && other.contains(key) && one[key] == other[key])
+        continue;
+      std::string name = key.substr(1);
+      std::replace(name.begin(), name.end(), '/', '.');
+      return name + " is " + (one.contains(key) ? one[key].dump() : "absent") + " here and " +
+             (other.contains(key) ? other[key].dump() : "absent") + " there";
+    }
+  return "";
+}
+
+/// All train the same, and go on from the same step.
+Status TrainingSession::Impl::agreeOnRun() {
+  nlohmann::json text = nlohmann::json::parse(config.toJson());
+  text["--out"] = options.outDir;
+  text["--resume"] = options.resume ? options.resumeFrom : "no";
+  text["--init-from"] = options.initFrom;
+  text["--save-weights"] = options.saveWeights;
+  text["--dump-grads"] = options.dumpGrads;
+  const std::string mine = text.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  ProcessGroup &group = *options.processes;
+  StatusOr<std::vector<std::string>> all = group.allGather("the start of training", mine);
+  if (!all)
+    return all.status();
+  for (size_t rank = 0; rank < all->size(); ++rank)
+    if ((*all)[rank] != mine)
+      return Status(StatusCode::invalidArgument,
+                    "the processes are to train different things: " +
+                        differingKey(mine, (*all)[rank]) + ", in " + group.nameOf(int64_t(rank)))
+          .withHelp("give all the same flags and files");
+  return {};
+}
+
 Status TrainingSession::Impl::prepare() {
+  if (!options.processes)
+    return prepareHere();
+  MINIGPTC_RETURN_IF_ERROR(agreeOnRun());
+  MINIGPTC_RETURN_IF_ERROR(options.processes->allWell("data and folders", prepareHere()));
+  std::string mine = std::to_string(data.train->size()) + " tokens" +
+                     (data.tokenizer ? " by tokenizer " + config.data.tokenizerHash : "") +
+                     (resumed ? ", after step " + std::to_string(resumed->step) : "");
+  StatusOr<std::string> first = options.processes->fromFirst("data and checkpoint", mine);
+  if (!first || *first == mine)
+    return first ? Status::success() : first.status();
+  return Status(StatusCode::failedPrecondition,
+                "process 0 would go on with " + *first + ", this one with " + mine)
+      .withHelp("all processes must see the same data and the same folder");
+}
+
+Status TrainingSession::Impl::prepareHere() {
   if (options.resume)
     MINIGPTC_RETURN_IF_ERROR(loadResumed());
   MINIGPTC_RETURN_IF_ERROR(checkSteps());
@@ -96,8 +157,12 @@ Status TrainingSession::Impl::prepare() {
       return weights.status();
   }
   for (const std::string &path : {options.saveWeights, options.dumpGrads})
-    if (!path.empty())
+    if (!path.empty() && isFirst())
       MINIGPTC_RETURN_IF_ERROR(checkWritable(path));
+  if (!isFirst()) {
+    out = OutputFolder(options.outDir);
+    return Status::success();
+  }
   StatusOr<OutputFolder> folder = OutputFolder::open(options.outDir, inPlace);
   if (!folder)
     return folder.status();
@@ -143,6 +208,19 @@ void TrainingSession::Impl::useAlgorithms(TrainingProgram &program) {
                  "differ in the last bits");
 }
 
+/// The first process writes; all have to know what has been evaluated.
+StatusOr<MetricsFile> TrainingSession::Impl::openMetrics() {
+  StatusOr<MetricsFile> file = !isFirst() ? MetricsFile::none(-1)
+                               : resumed  ? MetricsFile::resume(out.metrics(), resumed->step)
+                                          : MetricsFile::create(out.metrics());
+  if (!file || !options.processes)
+    return file;
+  auto evaluated = options.processes->fromFirst("the metrics", std::to_string(file->evaluatedAt()));
+  if (!evaluated)
+    return evaluated.status();
+  return isFirst() ? std::move(file) : MetricsFile::none(std::atoll(evaluated->c_str()));
+}
+
 StatusOr<TrainingResult> TrainingSession::Impl::run(TrainingProgram &program) {
   StatusOr<ProgramMetadata> metadata = ProgramMetadata::fromJson(program.metadata());
   if (!metadata)
@@ -167,12 +245,12 @@ StatusOr<TrainingResult> TrainingSession::Impl::run(TrainingProgram &program) {
   // Before anything is written: weights or a checkpoint that do not fit leave the folder
   // as it was.
   MINIGPTC_RETURN_IF_ERROR(setState(*step, *metadata));
-  if (data.tokenizer)
+  if (data.tokenizer && isFirst())
     MINIGPTC_RETURN_IF_ERROR(data.tokenizer->save(out.tokenizer()));
   std::string yaml = options.configYaml.empty() ? config.toJson() + "\n" : options.configYaml;
-  MINIGPTC_RETURN_IF_ERROR(writeFileAtomically(out.config(), std::string_view(yaml)));
-  StatusOr<MetricsFile> metrics = resumed ? MetricsFile::resume(out.metrics(), resumed->step)
-                                          : MetricsFile::create(out.metrics());
+  if (isFirst())
+    MINIGPTC_RETURN_IF_ERROR(writeFileAtomically(out.config(), std::string_view(yaml)));
+  StatusOr<MetricsFile> metrics = openMetrics();
   if (!metrics)
     return metrics.status();
   TrainingLoop loop(config, options, out, data, log(), program, *std::move(step),

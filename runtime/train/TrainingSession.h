@@ -62,6 +62,11 @@ struct TrainingOptions {
   /// of 20 runs. Empty: summary.json has no fraction.
   std::function<double()> gemmPeak;
 
+  /// Which train together; null: this process alone. All have the same configuration and
+  /// options, and see the same folder; the first one writes everything but its shares of
+  /// checkpoints.
+  std::shared_ptr<ProcessGroup> processes = {};
+
   /// Receives progress; not owned, null: silent.
   TrainingLog *log = nullptr;
   /// SIGINT and SIGTERM (base/Cancellation.h) end the run after the step at hand, with a

@@ -152,7 +152,7 @@ StatusOr<NamedArrays> loadWeights(const std::string &path, const std::vector<Wei
 }
 
 Status saveWeights(const std::string &path, const std::vector<WeightInfo> &weights,
-                   const NamedArrays &arrays) {
+                   const NamedArrays &arrays, ProcessGroup *processes) {
   NamedArrays stored;
   for (const WeightInfo &weight : weights) {
     auto found = std::find_if(arrays.begin(), arrays.end(),
@@ -160,11 +160,14 @@ Status saveWeights(const std::string &path, const std::vector<WeightInfo> &weigh
     if (found == arrays.end() || found->second.shape() != weight.shape)
       return Status(StatusCode::internal,
                     "parameter '" + weight.name + "' is not what the program's metadata says");
-    StatusOr<Array> whole = gathered(found->second, "'" + weight.name + "'");
+    StatusOr<Array> whole = gathered(found->second, "'" + weight.name + "'", processes);
     if (!whole)
       return whole.status();
-    stored.emplace_back(weight.name, weight.transposed ? transposed(*whole) : *whole);
+    if (!processes || processes->isFirst())
+      stored.emplace_back(weight.name, weight.transposed ? transposed(*whole) : *whole);
   }
+  if (processes && !processes->isFirst())
+    return Status::success();
   return writeSafetensors(path, stored);
 }
 

@@ -31,7 +31,7 @@ StatusOr<NamedArrays> loadWeights(const std::string &path, const std::vector<Wei
 /// Writes `arrays` (parameters or gradients, named as in `weights`) to a file,
 /// atomically.
 Status saveWeights(const std::string &path, const std::vector<WeightInfo> &weights,
-                   const NamedArrays &arrays);
+                   const NamedArrays &arrays, ProcessGroup *processes = nullptr);
 
 /// The matrix [rows, columns] transposed, for any element type.
 Array transposed(const Array &matrix);

@@ -11,6 +11,7 @@
 #include "runtime/train/OutputFolder.h"
 #include "runtime/train/TrainingSession.h"
 #include "tools/common/CommandLine.h"
+#include "tools/common/Launched.h"
 #include "tools/common/RunFlags.h"
 #include "tools/minigptc-run/Timing.h"
 
@@ -139,6 +140,8 @@ Status evaluate(Session &session, const Flags &flags, const RunConfig &config,
     StatusOr<LossReport> report = evaluator->wholeLoss(*source);
     if (!report)
       return report.status();
+    if (!isFirst(session.processes()))
+      continue;
     std::printf("%s: loss %.9g, perplexity %.6g, %.6g bits a token, %lld tokens\n", split,
                 report->loss, report->perplexity(), report->bitsPerToken(),
                 static_cast<long long>(report->tokens));
@@ -163,7 +166,8 @@ Status generateText(Session &session, const Flags &flags, const ProgramMetadata 
   return status;
 }
 
-Status train(Session &session, const Flags &flags, const RunConfig &config) {
+Status train(Session &session, const Flags &flags, const RunConfig &config,
+             ProcessGroupRef processes) {
   if (!flags.run.dumpGrads.empty() && !session.entry("gradients"))
     return Status(StatusCode::invalidArgument,
                   "--dump-grads needs a program with an entry 'gradients', which '" +
@@ -172,6 +176,7 @@ Status train(Session &session, const Flags &flags, const RunConfig &config) {
   auto log = makeConsoleLog(stderr, flags.run.quiet);
   TrainingOptions options = flags.run.trainingOptions(config);
   options.log = log.get();
+  options.processes = std::move(processes);
   options.target = session.target();
   options.gemmPeak = [&] { return session.measureGemmPeak(); };
   StatusOr<TrainingSession> training = TrainingSession::prepare(config, options);
@@ -181,19 +186,31 @@ Status train(Session &session, const Flags &flags, const RunConfig &config) {
       runTraining(*training, session, flags.run.profile, std::move(log));
   if (!result)
     return result.status();
-  printResult(*result, options.outDir, options.target);
+  if (isFirst(session.processes()))
+    printResult(*result, options.outDir, options.target);
   return Status::success();
 }
 
-Status runArtifact(const Flags &flags) {
+Status runArtifact(Flags &flags, ProcessGroupRef processes) {
+  if (!isFirst(processes.get())) { // The first one speaks for all.
+    flags.run.quiet = true;
+    flags.run.profile.clear();
+  }
+  if (flags.timedSteps || flags.prompt)
+    MINIGPTC_RETURN_IF_ERROR(requireOneProcess(flags.prompt ? "generation" : "--time"));
   StatusOr<Session> session = Session::open(flags.artifact, {.driver = flags.driver,
                                                              .threads = flags.threads,
                                                              .devices = flags.devices,
-                                                             .checkReplicas = flags.checkReplicas});
+                                                             .checkReplicas = flags.checkReplicas,
+                                                             .processes = processes});
   if (!session && session.status().code() == StatusCode::invalidArgument && flags.devices != 0)
     return Status(session.status()).at("--devices " + std::to_string(flags.devices));
   if (!session)
     return session.status();
+  if (processes)
+    MINIGPTC_RETURN_IF_ERROR(
+        agree(processes.get(), "what is to be done",
+              flags.evaluated.empty() ? "training" : "evaluation of " + flags.evaluated));
   StatusOr<ProgramMetadata> metadata = ProgramMetadata::fromJson(session->metadata());
   if (!metadata)
     return metadata.status();
@@ -207,7 +224,7 @@ Status runArtifact(const Flags &flags) {
     return generateText(*session, flags, *metadata);
   if (!flags.evaluated.empty())
     return evaluate(*session, flags, config, *metadata);
-  return train(*session, flags, config);
+  return train(*session, flags, config, std::move(processes));
 }
 
 } // namespace
@@ -226,6 +243,9 @@ int main(int argc, char **argv) {
   Flags flags;
   flags.addTo(app);
   int exitStatus = 0;
-  app.callback([&] { exitStatus = reportStatus(runArtifact(flags)); });
+  app.callback([&] {
+    exitStatus = reportStatus(asOneOfProcesses(
+        [&](ProcessGroupRef processes) { return runArtifact(flags, std::move(processes)); }));
+  });
   return parseCommandLine(app, argc, argv, exitStatus);
 }

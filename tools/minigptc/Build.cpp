@@ -113,9 +113,13 @@ TracedProgram minigptc::traceProgram(const runtime::RunConfig &config,
   return {std::move(program), now() - start};
 }
 
-Status minigptc::checkDevices(const runtime::RunConfig &config) {
+Status minigptc::checkDevices(const runtime::RunConfig &config, const BuildFlags &flags) {
   Mesh mesh = meshOf(config.sharding);
-  constexpr int64_t most = runtime::kMaxDriverThreads;
+  const runtime::ProcessGroup *group = flags.processes.get();
+  if (group)
+    MINIGPTC_RETURN_IF_ERROR(
+        checkDriver(*group, driverOf(flags.chosenTarget()), mesh.numDevices()));
+  const int64_t most = runtime::kMaxDriverThreads * (group ? group->count() : 1);
   if (mesh.numDevices() <= most)
     return Status::success();
   return Status(StatusCode::invalidArgument, "sharding.mesh_shape: the mesh " + mesh.toString() +
@@ -126,20 +130,28 @@ Status minigptc::checkDevices(const runtime::RunConfig &config) {
                 " devices or fewer; `explain` takes any");
 }
 
+static int64_t devicesOnMachine(const runtime::RunConfig &config, const BuildFlags &flags) {
+  int64_t devices = meshOf(config.sharding).numDevices();
+  const runtime::ProcessGroup *group = flags.processes.get();
+  return group ? devices / group->count() * group->localCount() : devices;
+}
+
 runtime::StatusOr<LoadedProgram> minigptc::buildSession(const runtime::RunConfig &config,
                                                         const ProgramOptions &options,
                                                         const BuildFlags &flags) {
   MINIGPTC_RETURN_IF_ERROR(flags.check());
-  MINIGPTC_RETURN_IF_ERROR(checkDevices(config));
+  MINIGPTC_RETURN_IF_ERROR(checkDevices(config, flags));
   // What cannot run here is not compiled first.
   runtime::registerBuiltinDrivers();
   if (const runtime::Driver *driver = runtime::findDriver(driverOf(flags.chosenTarget())))
-    MINIGPTC_RETURN_IF_ERROR(driver->provide(meshOf(config.sharding).numDevices()));
+    MINIGPTC_RETURN_IF_ERROR(driver->provide(devicesOnMachine(config, flags)));
   double start = now();
   TracedProgram traced = traceProgram(config, options);
   CompiledProgram compiled = compile(traced.program, flags.options());
   runtime::StatusOr<runtime::Session> session = runtime::Session::load(
-      compiled.artifact, {.driver = driverOf(flags.chosenTarget()), .threads = flags.threads});
+      compiled.artifact, {.driver = driverOf(flags.chosenTarget()),
+                          .threads = flags.threads,
+                          .processes = flags.processes});
   if (!session)
     return session.status();
   compiled.stats.traceSeconds = traced.seconds;

@@ -13,6 +13,7 @@
 #include "minigptc/trace/Program.h"
 #include "models/Registry.h"
 #include "runtime/train/RunConfig.h"
+#include "tools/common/Launched.h"
 
 #include <CLI/CLI.hpp>
 
@@ -26,6 +27,8 @@ struct BuildFlags {
   /// Empty: cuda where a driver and a GPU are found, else cpu.
   std::string target, cpu = "native", gpuArchs, overlap = "auto";
   bool timing = false, noCache = false, verifyEach = false;
+  /// Which share the devices of what is loaded; null: this process has all.
+  ProcessGroupRef processes = {};
 
   void addTo(CLI::App &app);
   CompileOptions options() const;
@@ -61,8 +64,9 @@ runtime::StatusOr<LoadedProgram> buildSession(const runtime::RunConfig &config,
                                               const ProgramOptions &options,
                                               const BuildFlags &flags);
 
-/// Fails if the mesh has more devices than one process simulates, as a plan may.
-runtime::Status checkDevices(const runtime::RunConfig &config);
+/// Fails if the mesh has more devices than the processes simulate, as a plan may, or the
+/// processes cannot share them.
+runtime::Status checkDevices(const runtime::RunConfig &config, const BuildFlags &flags);
 
 /// Fails if training the model with its batch can't fit into this machine's memory.
 runtime::Status checkFits(const runtime::RunConfig &config);

@@ -71,9 +71,11 @@ void printReport(const runtime::LossReport &report, double bytesPerToken, bool j
          report.perplexity(), bits.c_str(), tokens);
 }
 
-Status evaluate(const EvalFlags &flags) {
+Status evaluate(EvalFlags &flags, ProcessGroupRef processes) {
+  flags.build.processes = processes;
+  bool quiet = flags.json || !isFirst(processes.get());
   runtime::StatusOr<TrainedModel> model =
-      loadTrained(flags.weights, flags.build, {.training = false}, /*quiet=*/flags.json);
+      loadTrained(flags.weights, flags.build, {.training = false}, quiet);
   if (!model)
     return model.status();
   auto tokenizer = findTokenizer(flags.weights, flags.tokenizer, model->config);
@@ -90,6 +92,8 @@ Status evaluate(const EvalFlags &flags) {
   runtime::StatusOr<runtime::LossReport> report = evaluator->wholeLoss(**tokens);
   if (!report)
     return report.status();
+  if (!isFirst(processes.get()))
+    return Status::success();
   bool isText = flags.data.empty() && (!flags.text.empty() || !model->config.data.textPath.empty());
   double bytesPerToken = isText ? 1 : 0; // 0: unknown
   if (*tokenizer && report->tokens > 0) {
@@ -125,6 +129,8 @@ void minigptc::addEvalCommand(CLI::App &app, int &exitStatus) {
       ->type_name("DIR");
   command->add_flag("--json", flags->json, "Print a JSON object");
   command->callback([=, &exitStatus] {
-    exitStatus = reportStatus(guardCompile([&] { return evaluate(*flags); }));
+    exitStatus = reportStatus(asOneOfProcesses([&](ProcessGroupRef processes) {
+      return guardCompile([&] { return evaluate(*flags, processes); });
+    }));
   });
 }

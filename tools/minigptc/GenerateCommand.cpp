@@ -4,6 +4,7 @@
 #include "runtime/train/Generator.h"
 #include "runtime/train/TextTokens.h"
 #include "tools/common/CommandLine.h"
+#include "tools/common/Launched.h"
 #include "tools/minigptc/Weights.h"
 
 #include <memory>
@@ -22,6 +23,7 @@ struct GenerateFlags {
 };
 
 Status generateText(const GenerateFlags &flags) {
+  MINIGPTC_RETURN_IF_ERROR(requireOneProcess("generation"));
   MINIGPTC_RETURN_IF_ERROR(runtime::Sampler::check(flags.options.sampling));
   if (flags.options.maxTokens < 0)
     return Status(StatusCode::invalidArgument, "--max-tokens must not be negative");

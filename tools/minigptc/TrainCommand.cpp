@@ -65,14 +65,20 @@ gradientProgram(const runtime::RunConfig &config, const BuildFlags &build) {
   return program;
 }
 
-Status train(TrainFlags &flags) {
+Status train(TrainFlags &flags, ProcessGroupRef processes) {
+  flags.build.processes = processes;
+  if (!isFirst(processes.get())) { // The first one speaks for all.
+    flags.run.quiet = true;
+    flags.run.profile.clear();
+    flags.explain = false;
+  }
   MINIGPTC_RETURN_IF_ERROR(flags.build.check());
   useConfigOfResumedRun(flags);
   runtime::StatusOr<runtime::RunConfig> config = flags.model.resolve(flags.run.quiet);
   if (!config)
     return config.status();
   MINIGPTC_RETURN_IF_ERROR(flags.run.apply(*config));
-  MINIGPTC_RETURN_IF_ERROR(checkDevices(*config));
+  MINIGPTC_RETURN_IF_ERROR(checkDevices(*config, flags.build));
   MINIGPTC_RETURN_IF_ERROR(checkFits(*config));
 
   if (flags.run.resumes() && flags.model.chosen() && !config->data.isNamed())
@@ -84,6 +90,7 @@ Status train(TrainFlags &flags) {
   auto log = runtime::makeConsoleLog(stderr, flags.run.quiet);
   runtime::TrainingOptions options = flags.run.trainingOptions(*config);
   options.log = log.get();
+  options.processes = processes;
   options.target = flags.build.chosenTarget();
   options.configYaml = toYaml(*config);
   // Data, folders and weights are looked at before the compiler takes its seconds.
@@ -113,7 +120,8 @@ Status train(TrainFlags &flags) {
       runTraining(*training, loaded->session, flags.run.profile, std::move(log));
   if (!result)
     return result.status();
-  printResult(*result, options.outDir, options.target);
+  if (isFirst(processes.get()))
+    printResult(*result, options.outDir, options.target);
   return Status::success();
 }
 
@@ -131,6 +139,9 @@ void minigptc::addTrainCommand(CLI::App &app, int &exitStatus) {
   flags->run.addTo(*command);
   command->add_flag("--explain", flags->explain,
                     "Print what the devices send each other, as `minigptc explain`, first");
-  command->callback(
-      [=, &exitStatus] { exitStatus = reportStatus(guardCompile([&] { return train(*flags); })); });
+  command->callback([=, &exitStatus] {
+    exitStatus = reportStatus(asOneOfProcesses([&](ProcessGroupRef processes) {
+      return guardCompile([&] { return train(*flags, processes); });
+    }));
+  });
 }

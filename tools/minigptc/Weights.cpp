@@ -66,6 +66,9 @@ runtime::StatusOr<TrainedModel> minigptc::loadTrained(const WeightFlags &flags,
   runtime::StatusOr<Source> source = findSource(flags, quiet);
   if (!source)
     return source.status();
+  MINIGPTC_RETURN_IF_ERROR(agree(
+      build.processes.get(), "the checkpoint's step",
+      source->checkpoint ? std::to_string(source->checkpoint->step) : "that of a weight file"));
   runtime::StatusOr<LoadedProgram> loaded = buildSession(source->config, entries, build);
   if (!loaded)
     return loaded.status();

@@ -1,12 +1,10 @@
 #include "runtime/drivers/cuda/CudaDriver.h"
 
-#include "runtime/base/Log.h"
-#include "runtime/collectives/Processes.h"
 #include "runtime/drivers/cuda/CudaCollective.h"
 #include "runtime/drivers/cuda/CudaQueue.h"
 #include "runtime/drivers/cuda/CudaWorld.h"
 
-#include <cstdlib>
+#include <algorithm>
 #include <mutex>
 #include <optional>
 
@@ -103,7 +101,6 @@ public:
   }
 
   Status provide(int64_t devices) const override {
-    MINIGPTC_RETURN_IF_ERROR(checkProcesses());
     StatusOr<std::shared_ptr<const CudaApi>> found = api();
     if (!found)
       return found.status();
@@ -121,8 +118,19 @@ public:
     return devices > 1 ? (*found)->ncclStatus : Status();
   }
 
+  Status checkProcesses(int64_t devices) const override {
+    StatusOr<std::shared_ptr<const CudaApi>> found = api();
+    if (found && (*found)->provide)
+      return Status(StatusCode::failedPrecondition,
+                    "emulated GPUs (" + name_ + ") are of one process, and several were started")
+          .withHelp("unset WORLD_SIZE, or take --target cpu, whose devices several can share");
+    return devices == 1 ? Status() : oneForEach(devices);
+  }
+
   StatusOr<std::unique_ptr<World>> connect(std::span<Device *const> devices,
                                            WorldOptions options) const override {
+    if (options.process.store && devices.size() != 1)
+      return oneForEach(int64_t(devices.size()));
     std::vector<ContextRef> contexts;
     for (Device *device : devices)
       contexts.push_back(static_cast<CudaDevice *>(device)->context());
@@ -149,20 +157,11 @@ public:
   }
 
 private:
-  /// Communicators reach other processes (see CudaWorld.h); programs do not: their arrays would
-  /// have parts elsewhere.
-  static Status checkProcesses() {
-    auto all = processesOf([](const char *name) -> const char * { return std::getenv(name); });
-    if (!all)
-      return all.status();
-    if (!*all)
-      return {};
+  static Status oneForEach(int64_t devices) {
     return Status(StatusCode::failedPrecondition,
-                  "this is process " + std::to_string((*all)->rank) + " of " +
-                      std::to_string((*all)->count) +
-                      " (RANK, WORLD_SIZE), but one process drives all GPUs of a mesh")
-        .withHelp("start it once, without a launcher, with --devices " +
-                  std::to_string((*all)->count));
+                  "each process would have " + std::to_string(devices) +
+                      " GPUs of the mesh; of several processes each has one")
+        .withHelp("start as many processes as the mesh has devices, or one for all of them");
   }
 
   StatusOr<std::shared_ptr<const CudaApi>> api() const {

@@ -409,6 +409,8 @@ Status CudaWorld::findAsyncError(bool alwaysAsksStore) {
       error = end->asyncError();
   if (!store() || (error && !alwaysAsksStore))
     return error;
+  if (Status others = options_.process.failure ? options_.process.failure() : Status(); !others)
+    return others;
   StatusOr<std::optional<std::string>> failed = store()->find(name_ + "failed");
   if (!failed)
     return error ? failed.status() : error;

@@ -13,6 +13,11 @@
 //   sharded.shard(1);           // device 1's part, f32[1,3]
 //   sharded.whole();            // one array again
 //
+// Where a program runs in several processes (ProcessGroup.h), each has the buffers of its own
+// devices. It reads what they hold: an array of which all have everything (a loss), a device's
+// part, or the whole if its devices together have that. The rest is fetched by `gather` of the
+// group, which all processes call; `fetch` says so.
+//
 // What a run gives on devices with memory of their own stays there: the host gets a copy when
 // somebody reads it, and `fetch` says why if it cannot. Given to a run again, nothing is copied
 // but what the host has asked to write (any access that is not const) since the last run. A
@@ -43,7 +48,9 @@ struct ArrayShards {
   Mesh mesh;
   PartitionSpec spec;
   TensorType local; ///< of each buffer; parts may fill less of it
+  /// Null: of another process's device.
   std::vector<std::shared_ptr<runtime::ArrayBuffer>> buffers;
+  DeviceRange here; ///< the devices of this process
 };
 
 /// A dense, row-major tensor, aligned to 64 bytes; whole, or sharded.
@@ -67,8 +74,8 @@ public:
   /// Sees to it that the host has the values, from as few devices as have all parts: afterwards
   /// `data`, or `whole`, gives them.
   runtime::Status fetch() const;
-  /// Null if no device has all of it: `whole` gives that; or if `fetch` fails. If all have it,
-  /// device 0's, which is to be read only.
+  /// Null if the first device has not all of it: `whole` gives that; or if `fetch` fails. Else
+  /// that device's, which is to be read only.
   std::byte *data();
   const std::byte *data() const;
   /// Elements as T, which must be the element type's C++ type (bf16, f16: uint16_t;
@@ -92,22 +99,30 @@ public:
   /// Null if it is whole.
   const ArrayShards *shards() const { return shards_.get(); }
   bool liesOn(const Mesh &mesh, const PartitionSpec &spec) const;
-  /// A device's buffer as an array that shares it.
+  /// This process's devices have all of it.
+  bool isHere() const;
+  /// A device's buffer as an array that shares it. The device is one of this process.
   Array shard(int64_t device) const;
   std::byte *shardData(int64_t device);
   /// The tensor in one piece: this array, or a gathered copy. Invalid if memory is short, or
   /// if `fetch` fails.
   Array whole() const;
-  /// Uninitialised buffers for the devices of a mesh.
+  /// As `whole`, with zeros for what is in other processes.
+  Array partsHere() const;
+  /// Uninitialised buffers for the devices of a mesh, or for those of this process.
   static Array sharded(TensorType type, Mesh mesh, PartitionSpec spec);
+  static Array sharded(TensorType type, Mesh mesh, PartitionSpec spec, DeviceRange here);
   /// A copy of the parts; where they are smaller than their buffers, zeros behind.
   static Array shardedFrom(const Array &array, Mesh mesh, PartitionSpec spec);
+  static Array shardedFrom(const Array &array, Mesh mesh, PartitionSpec spec, DeviceRange here);
 
 private:
   friend struct runtime::ArrayParts;
+  bool collect(Array &result) const;
 
   TensorType type_;
-  std::shared_ptr<runtime::ArrayBuffer> storage_; ///< sharded: device 0's, if it holds everything
+  /// Sharded: that of the first device here, if it holds everything.
+  std::shared_ptr<runtime::ArrayBuffer> storage_;
   std::shared_ptr<const ArrayShards> shards_;
 };
 

@@ -53,6 +53,15 @@ private:
   std::vector<MeshAxis> axes_;
 };
 
+/// Devices first, first + 1, …, of a mesh: those of one process.
+struct DeviceRange {
+  int64_t first = 0, count = 0;
+  static DeviceRange all(const Mesh &mesh) { return {0, mesh.numDevices()}; }
+  int64_t end() const { return first + count; }
+  bool has(int64_t device) const { return device >= first && device < end(); }
+  bool operator==(const DeviceRange &) const = default;
+};
+
 /// A dimension that no axis cuts.
 struct NoneType {};
 inline constexpr NoneType None;

@@ -9,6 +9,7 @@
 
 #include "minigptc/runtime/Array.h"
 #include "minigptc/runtime/IndexCheck.h"
+#include "minigptc/runtime/ProcessGroup.h"
 #include "minigptc/runtime/Status.h"
 
 #include <cstddef>
@@ -33,6 +34,10 @@ struct SessionOptions {
   int64_t devices = 0;
   /// After each run: devices that should hold the same part of an output do.
   bool checkReplicas = false;
+  /// Which processes share the mesh's devices, a block for each; null: all are of this process.
+  /// All load the same program, and run the same entries in the same order. Outputs have the
+  /// parts of this process's devices (see Array.h).
+  std::shared_ptr<ProcessGroup> processes = {};
 };
 
 /// One input or output of an entry function.
@@ -133,7 +138,9 @@ public:
   /// What the program runs on, by the name that compiling has for it: "cpu", "cuda", "cuda:test".
   std::string target() const;
   int threads() const; ///< of one device
-  int64_t devices() const;
+  int64_t devices() const; ///< of this process
+  ProcessGroup *processes() const; ///< null: there is one
+  DeviceRange here() const;        ///< the mesh's devices that are of this process
   const Mesh &mesh() const; ///< no axes: a program for one device
   /// Of the device that has the least of its own free now, the program's code and constants
   /// being there; none: devices that share the host's memory.
@@ -162,7 +169,12 @@ public:
   StatusOr<std::vector<Array>> run(std::string_view entry, std::vector<Array> inputs);
   /// As `run`, but the user's interruption ends an entry that donates as well, unless its
   /// first large output is being written: `cancelled`, and `inputs` are what they were.
+  /// In several processes a run of either kind is given up before it begins, or not at all:
+  /// everywhere, if one of them is asked to stop.
   StatusOr<std::vector<Array>> runInterruptibly(std::string_view entry, std::vector<Array> &inputs);
+
+  /// The user wants the process to stop; of several, what was decided at the last run.
+  bool interrupted() const;
 
   /// To be done once in the next run, while the devices work by themselves; dropped where
   /// they use the caller's processor, or if the run fails. It may `prefetch`, but not run.

@@ -1,0 +1,27 @@
+//===- ProgramMemory.h - what a program takes of a device -------*- C++ -*-===//
+//
+//   uint64_t bytes = queueMemory(program, entry.block, device) + collectiveMemory(program, device);
+//
+//===----------------------------------------------------------------------===//
+#ifndef MINIGPTC_RUNTIME_EXEC_PROGRAMMEMORY_H
+#define MINIGPTC_RUNTIME_EXEC_PROGRAMMEMORY_H
+
+#include "minigptc/runtime/Session.h"
+#include "runtime/exec/Program.h"
+#include "runtime/hal/Device.h"
+
+namespace minigptc::runtime {
+
+/// What the plan says an entry's memory consists of at its peak.
+std::vector<MemoryShare> sharesOfPeak(const Program &program, std::string_view entry);
+
+/// Bytes that a queue takes for the products and kernels of a block and those that it calls.
+uint64_t queueMemory(const Program &program, uint32_t block, const Device &device);
+
+/// Of the queues in which collectives run, one of those that are started; each takes what the
+/// program's largest one needs.
+uint64_t collectiveMemory(const Program &program, const Device &device);
+
+} // namespace minigptc::runtime
+
+#endif // MINIGPTC_RUNTIME_EXEC_PROGRAMMEMORY_H
