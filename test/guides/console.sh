@@ -18,8 +18,9 @@ cd "$folder/work"
 
 # A FileCheck line for each line that the guide shows.
 checks() {
-  local directive=CHECK line
+  local directive=CHECK line any=0
   while IFS= read -r line; do
+    any=1
     if [[ $line == '…' ]]; then
       directive=CHECK
       continue
@@ -29,19 +30,19 @@ checks() {
     directive=CHECK-NEXT
   done
   # What is shown without … at the end is all there is.
-  if [[ $directive == CHECK-NEXT ]]; then echo 'CHECK-NOT: {{.+}}'; fi
+  if [[ $directive == CHECK-NEXT || $any -eq 0 ]]; then echo 'CHECK-NOT: {{.+}}'; fi
 }
 
 failed=0 count=0
 run() {
   local want=0 status=0
-  if [[ ${shown[-1]-} =~ ^'(exit status '([0-9]+)')'$ ]]; then
+  if [[ ${#shown[@]} -gt 0 && ${shown[-1]} =~ ^'(exit status '([0-9]+)')'$ ]]; then
     want=${BASH_REMATCH[1]}
     unset 'shown[-1]'
   fi
   count=$((count + 1))
   bash -c "$command" > "$folder/output" 2>&1 < /dev/null || status=$?
-  printf '%s\n' "${shown[@]}" | checks > "$folder/checks"
+  printf '%s' "${shown[@]/%/$'\n'}" | checks > "$folder/checks"
   if [[ $status -ne $want ]]; then
     echo "$guide: exit status $status instead of $want: $command"
     cat "$folder/output"

@@ -118,7 +118,7 @@ TEST_CASE("profile: the report sums up to the step") {
   CHECK(program.report().empty());
   runSteps(program, 3);
   std::string report = program.report();
-  CHECK(report.starts_with("profile of 1 steps: "));
+  CHECK(report.starts_with("profile of 1 step: "));
   for (const char *part : {"10 instructions", "the most expensive lines", "model.cpp:20",
                            "gemm f32[8,8] x f32[8,8] -> f32[8,8]", "between instructions"})
     CHECK_THAT(report, Catch::Contains(part));
