@@ -77,7 +77,7 @@ phase() {
   local name=$1 limit=$2 function=$3 status=0 start=$SECONDS
   [[ ,$only, = *,$name,* ]] || return 0
   say "== $name (at most $limit s)$emulated"
-  timeout -k 5 "$limit" bash -c "$function" > "$out/$name.txt" 2>&1 || status=$?
+  timeout -k 5 "$limit" bash -o pipefail -c "$function" > "$out/$name.txt" 2>&1 || status=$?
   grep '^FAILED' "$out/$name.txt" | head -20 | tee -a "$report"
   tail -n "${4:-3}" "$out/$name.txt" | tee -a "$report"
   local took=$((SECONDS - start)) ok=true word=ok

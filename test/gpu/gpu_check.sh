@@ -50,4 +50,12 @@ fi
 grep -q '^FAILED .*bits differ' "$work/out/kernels.txt" || fail 'a wrong hash passed'
 grep -q 'minigpt-f32: step 1 has loss' "$work/out/golden.txt" || fail 'a wrong loss passed'
 grep -q 'FAILED: 2 of what was tried' "$work/out/report.txt" || fail 'the report does not count the phases that failed'
+
+# A program that does not run has no speed, though its kernels have.
+printf '#!/bin/sh\necho no steps\nexit 1\n' > "$work/minigptc-gpu-check/prebuilt/minigptc-run"
+if check --only speed; then
+  fail 'steps that were not timed passed'
+fi
+grep -q 'FAILED: 1 of what was tried' "$work/out/report.txt" || fail 'the speed phase is not what failed'
+grep -q 'TFLOP/s .*of peak' "$work/out/speed.txt" || fail 'products were not timed'
 echo passed
