@@ -42,6 +42,9 @@ forbid 'passes ask interfaces, not op names' 'compiler' \
   "(isa|cast)[a-z_]*<([^<>]*[, ])?(::)?(minigptc::)?(graph::)?($ops)\b|\[[^]]*\]\((minigptc::)?(graph::)?($ops) |getStringRef\(\) *[=!]=" \
   "compiler/(interpreter|conversion/GraphToLoops|trace)/|$models"
 
+# A constant index of llvm.getelementptr has 29 bits, and loses the others.
+forbid 'constant offsets are values (addressBehind in compiler/target/common/Elements.h)' 'compiler' 'GEPArg>\{(int|[0-9])'
+
 # Passes: described by before and after, in a file and with a test of their name.
 for table in $(git ls-files -- '*Passes.td'); do
   folder=$(dirname "$table")

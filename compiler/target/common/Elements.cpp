@@ -21,6 +21,14 @@ int64_t minigptc::target::getStorageBytes(Value value) {
   return getStorageType(getElementType(value)).getIntOrFloatBitWidth() / 8;
 }
 
+Value minigptc::target::addressBehind(Scalars s, Value pointer, Type storage, int64_t offset) {
+  if (offset == 0)
+    return pointer;
+  Value behind = s.integer(s.builder.getI64Type(), offset);
+  return LLVM::GEPOp::create(s.builder, s.loc, pointer.getType(), storage, pointer,
+                             ArrayRef<LLVM::GEPArg>{behind}, LLVM::GEPNoWrapFlags::inbounds);
+}
+
 Value Elements::address(Value pointer, Type storage, Value position) {
   Scalars s = scalars();
   Value offset = s.create<arith::IndexCastOp>(builder.getI64Type(), position);

@@ -26,6 +26,11 @@ namespace minigptc::target {
 mlir::Type getStorageType(mlir::Type elementType);
 int64_t getStorageBytes(mlir::Value value);
 
+/// The address `offset` elements behind `pointer`. The offset is a value of 64 bits: a constant
+/// index of `llvm.getelementptr` has 29, and what does not fit into them is lost without a word.
+mlir::Value addressBehind(graph::kernel::Scalars s, mlir::Value pointer, mlir::Type storage,
+                          int64_t offset);
+
 /// What a reduction runs over: the shape of its operand, and its indices.
 struct Reduced {
   explicit Reduced(graph::ReductionKernelOp op)

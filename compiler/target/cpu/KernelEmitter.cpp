@@ -102,8 +102,7 @@ void KernelEmitter::recordFacts(const KernelPlan &plan, ModuleOp module) {
 void KernelEmitter::bindBuffers() {
   Value buffers = function.getArgument(0);
   auto pointerAt = [&](unsigned number) -> Value {
-    Value address = LLVM::GEPOp::create(builder, loc, buffers.getType(), buffers.getType(), buffers,
-                                        ArrayRef<LLVM::GEPArg>{int32_t(number)});
+    Value address = target::addressBehind({builder, loc}, buffers, buffers.getType(), number);
     return LLVM::LoadOp::create(builder, loc, buffers.getType(), address);
   };
   for (BlockArgument argument : kernel.getArguments()) {

@@ -1,5 +1,6 @@
 //===- LaneValues.cpp -----------------------------------------------------===//
 #include "compiler/target/cpu/LaneValues.h"
+#include "compiler/target/common/Elements.h"
 #include "compiler/target/cpu/VectorLoops.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -233,9 +234,8 @@ static Value addressOfLane(OpBuilder &builder, Location loc, const Lanes &addres
                            int64_t lane) {
   if (address.vector)
     return vector::ExtractOp::create(builder, loc, address.vector, lane);
-  return LLVM::GEPOp::create(builder, loc, address.scalar.getType(), element, address.scalar,
-                             ArrayRef<LLVM::GEPArg>{int32_t(lane * address.stride)},
-                             LLVM::GEPNoWrapFlags::inbounds);
+  return minigptc::target::addressBehind({builder, loc}, address.scalar, element,
+                                         lane * address.stride);
 }
 
 bool LaneCloner::cloneLoad(LLVM::LoadOp op) {
@@ -245,8 +245,6 @@ bool LaneCloner::cloneLoad(LLVM::LoadOp op) {
   Lanes address = get(op.getAddr());
   if (address.isUniform() && !mask)
     return cloneUniform(op);
-  if (std::abs(address.stride) > (int64_t(1) << 26))
-    return false;
   if (address.stride == 1) {
     Value result;
     if (mask)
@@ -278,7 +276,7 @@ bool LaneCloner::cloneLoad(LLVM::LoadOp op) {
 bool LaneCloner::cloneStore(LLVM::StoreOp op) {
   Location loc = op.getLoc();
   Lanes address = get(op.getAddr());
-  if (mask || address.isUniform() || std::abs(address.stride) > (int64_t(1) << 26))
+  if (mask || address.isUniform())
     return false;
   Type element = op.getValue().getType();
   Value value = vector(op.getValue());

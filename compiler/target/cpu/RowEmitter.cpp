@@ -20,8 +20,8 @@ Value RowEmitter::keptPointer(const RowPlan::Kept &kept) {
     return scratch;
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointAfterValue(scratch);
-  return LLVM::GEPOp::create(builder, scratch.getLoc(), scratch.getType(), builder.getI8Type(),
-                             scratch, ArrayRef<LLVM::GEPArg>{int32_t(kept.offset)});
+  return target::addressBehind({builder, scratch.getLoc()}, scratch, builder.getI8Type(),
+                               kept.offset);
 }
 
 void RowEmitter::emitItem(Value item) {

@@ -27,9 +27,8 @@ int64_t minigptc::cpu::getTileScratch(const NestPlan &nest) {
 void TileFiller::fill(ValueRange indices, Range rows, Range columns) {
   int64_t offset = lineBytes(nest);
   for (Value value : nest.turnedValues) {
-    tiles.push_back(LLVM::GEPOp::create(builder, scratch.getLoc(), scratch.getType(),
-                                        builder.getI8Type(), scratch,
-                                        ArrayRef<LLVM::GEPArg>{int32_t(offset)}));
+    tiles.push_back(target::addressBehind({builder, scratch.getLoc()}, scratch,
+                                          builder.getI8Type(), offset));
     offset += kTile * kTile * target::getStorageBytes(value);
     fillLines(value, indices, rows, columns);
     turnLines(value, tiles.back(), rows, columns);

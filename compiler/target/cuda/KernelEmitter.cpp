@@ -82,8 +82,7 @@ SmallVector<Value> KernelEmitter::loadTable() {
                                   ArrayRef<LLVM::GEPArg>{first});
   SmallVector<Value> buffers;
   for (size_t i = 0; i < count; ++i) {
-    Value address = LLVM::GEPOp::create(builder, loc, table.getType(), table.getType(), row,
-                                        ArrayRef<LLVM::GEPArg>{int32_t(i)});
+    Value address = target::addressBehind(s, row, table.getType(), int64_t(i));
     buffers.push_back(LLVM::LoadOp::create(builder, loc, table.getType(), address));
     LLVM::AssumeOp::create(builder, loc, yes, LLVM::AssumeAlignTag(), buffers.back(), alignment);
   }

@@ -158,8 +158,7 @@ void NestEmitter::emitTiles(Value block) {
   SmallVector<Value> tiles;
   int64_t offset = 0;
   for (Value value : nest.turnedValues) {
-    tiles.push_back(LLVM::GEPOp::create(builder, s.loc, place.shared.getType(), builder.getI8Type(),
-                                        place.shared, ArrayRef<LLVM::GEPArg>{int32_t(offset)}));
+    tiles.push_back(target::addressBehind(s, place.shared, builder.getI8Type(), offset));
     offset += kTile * (kTile + 1) * getSharedBytes(value);
     forEachInTile(indices, /*alongColumns=*/true, [&](ValueRange at, Value shared) {
       elements.storeShared(elements.element(value, at), tiles.back(), getElementType(value),

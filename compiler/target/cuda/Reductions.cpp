@@ -51,12 +51,10 @@ static Value elementAddress(Scalars s, Type indexType, Value pointer, Type stora
                             Value position) {
   auto [base, constant] = splitConstant(position);
   Value offset = s.create<arith::IndexCastOp>(indexType, base);
-  auto step = [&](Value from, LLVM::GEPArg by) -> Value {
-    return LLVM::GEPOp::create(s.builder, s.loc, from.getType(), storage, from, by,
-                               LLVM::GEPNoWrapFlags::inbounds);
-  };
-  Value address = step(pointer, offset);
-  return constant ? step(address, int32_t(constant)) : address;
+  Value address =
+      LLVM::GEPOp::create(s.builder, s.loc, pointer.getType(), storage, pointer,
+                          ArrayRef<LLVM::GEPArg>{offset}, LLVM::GEPNoWrapFlags::inbounds);
+  return target::addressBehind(s, address, storage, constant);
 }
 
 Value ElementEmitter::address(Value pointer, Type storage, Value position) {
