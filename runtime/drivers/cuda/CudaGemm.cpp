@@ -17,6 +17,9 @@ DataType dataType(const GemmProblem &p, const MatrixLayout &layout) {
   return layout.bf16 ? DataType::bf16 : p.dtype == DType::f64 ? DataType::f64 : DataType::f32;
 }
 
+/// Between the algorithms of GemmParts.
+constexpr std::string_view kThen = ", then ";
+
 ComputeType computeType(const GemmProblem &p) {
   return p.dtype == DType::f64 ? ComputeType::f64
          : p.tf32              ? ComputeType::f32FastTf32
@@ -271,25 +274,40 @@ std::string CudaGemm::algorithm(const GemmProblem &problem) const {
   auto found = plans_.find(problem.identity());
   if (found == plans_.end() || !found->second)
     return "";
-  if (found->second->ones)
-    return algorithm(partsOf(problem).second);
+  if (found->second->ones) {
+    GemmParts parts = partsOf(problem);
+    return algorithm(parts.first) + std::string(kThen) + algorithm(parts.second);
+  }
   return AlgorithmConfig::of(context_->api().blas, found->second->algo).toString();
+}
+
+Status CudaGemm::usePartsAlgorithms(const GemmParts &parts, const std::string &text) {
+  size_t then = text.find(kThen);
+  if (then == std::string::npos)
+    return Status(StatusCode::invalidArgument,
+                  "'" + text + "' is one algorithm: the product has an epilogue that takes another");
+  std::string before = algorithm(parts.first);
+  MINIGPTC_RETURN_IF_ERROR(useAlgorithm(parts.first, text.substr(0, then)));
+  Status second = useAlgorithm(parts.second, text.substr(then + kThen.size()));
+  if (!second)
+    MINIGPTC_RETURN_IF_ERROR(useAlgorithm(parts.first, before));
+  return second;
 }
 
 Status CudaGemm::useAlgorithm(const GemmProblem &problem, const std::string &text) {
   if (isEmpty(problem) || algorithm(problem) == text)
     return {};
+  StatusOr<const Plan *> found = planOf(problem);
+  if (!found)
+    return found.status();
+  if ((*found)->ones)
+    return usePartsAlgorithms(partsOf(problem), text);
   StatusOr<AlgorithmConfig> config = AlgorithmConfig::parse(text);
   if (!config)
     return config.status();
   if (!config->isDeterministic())
     return Status(StatusCode::invalidArgument,
                   "'" + text + "' adds in an order that may change from run to run");
-  StatusOr<const Plan *> found = planOf(problem);
-  if (!found)
-    return found.status();
-  if ((*found)->ones)
-    return useAlgorithm(partsOf(problem).second, text);
   MINIGPTC_RETURN_IF_ERROR(context_->enter());
   Plan &plan = *plans_[problem.identity()];
   const BlasApi &blas = context_->api().blas;

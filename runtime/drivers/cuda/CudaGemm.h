@@ -24,6 +24,8 @@
 
 namespace minigptc::runtime::cuda {
 
+struct GemmParts;
+
 class CudaGemm {
 public:
   /// Fails if there is no cuBLASLt. `stream` outlives it.
@@ -36,7 +38,8 @@ public:
   /// Prepares it if need be. Device pointers, aligned to 64 bytes.
   Status run(const GemmProblem &problem, const void *lhs, const void *rhs, void *out,
              void *vector = nullptr);
-  /// The chosen algorithm, of a product that is prepared; else "".
+  /// The chosen algorithm, of a product that is prepared; else "". Two of one that is computed in
+  /// parts: "id 1, tile 20, …, then id 1, …".
   std::string algorithm(const GemmProblem &problem) const;
   /// Computes it by what `algorithm` said of it, with the same library on the same kind of GPU.
   /// Fails, and changes nothing, where the library refuses. Not while products are captured.
@@ -53,6 +56,7 @@ private:
   StatusOr<const Plan *> planOf(const GemmProblem &problem);
   /// Of a product whose epilogue the library does not have: GemmParts.h.
   Status planParts(const GemmProblem &problem, Plan &plan);
+  Status usePartsAlgorithms(const GemmParts &parts, const std::string &algorithms);
   Status runParts(const GemmProblem &problem, const Plan &plan, const void *lhs, const void *rhs,
                   void *out, void *vector);
   Status check(BlasStatus status, const char *call) const;

@@ -187,3 +187,35 @@ TEST_CASE("a product's algorithm is chosen, told, and used again where others ar
   }
   CHECK(third() == split);
 }
+
+TEST_CASE("both algorithms of a product with an epilogue of its own are told, and used again") {
+  GemmEpilogue epilogue = GENERATE(GemmEpilogue::bias, GemmEpilogue::sums);
+  std::string taken, split;
+  std::vector<float> result, vector, plain;
+  {
+    Multiplier first(0, /*plain=*/true);
+    first(epilogue);
+    plain = first.vector;
+    taken = first.algorithm();
+  }
+  {
+    Multiplier second(1, /*plain=*/true);
+    result = second(epilogue);
+    vector = second.vector;
+    split = second.algorithm();
+  }
+  CHECK((vector == plain) == (epilogue == GemmEpilogue::bias)); // Sums are added in another order.
+  Multiplier again(0, /*plain=*/true);
+  again.problem.epilogue = epilogue;
+  require(again.queue->useAlgorithm(again.problem, split));
+  CHECK(again.algorithm() == split);
+  CHECK(again(epilogue) == result);
+  CHECK(again.vector == vector);
+  // Refused as a whole: the first of the two would be taken.
+  std::string first = taken.substr(0, taken.find(", then "));
+  for (const std::string &text : {first, first + ", then id 7", first + ", then ", ", then " + first}) {
+    INFO(text);
+    CHECK_FALSE(again.queue->useAlgorithm(again.problem, text).ok());
+    CHECK(again.algorithm() == split);
+  }
+}
