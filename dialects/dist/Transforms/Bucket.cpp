@@ -1,6 +1,7 @@
 //===- Bucket.cpp - collectives that can go together do -------------------===//
 #include "dialects/dist/Transforms/CallSites.h"
 #include "dialects/dist/Transforms/Passes.h"
+#include "dialects/dist/Transforms/Waiting.h"
 
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "llvm/ADT/MapVector.h"
@@ -20,12 +21,6 @@ using namespace minigptc::dist;
 static constexpr double kSmallestBucket = 1.0 / 8;
 
 namespace {
-/// The collective that an op is, if devices wait for each other in it.
-CollectiveOp waitingCollective(Operation *op) {
-  auto collective = dyn_cast<CollectiveOp>(op);
-  return collective && collective.hasToWait() ? collective : CollectiveOp();
-}
-
 /// What calls have to do with communication.
 class Communication {
 public:
@@ -44,7 +39,7 @@ public:
   bool isIn(Operation *op) {
     if (FlatSymbolRefAttr callee = getCallee(op))
       return isInFunction(symbols.lookup(callee.getValue()));
-    return bool(waitingCollective(op));
+    return bool(getWaitingCollective(op));
   }
   /// Whether some function calls this one again and again: it is a layer.
   bool isLayer(Operation *function) const { return repeated.contains(function); }
@@ -210,7 +205,7 @@ private:
         if (Operation *from = operand.getDefiningOp())
           most = std::max(most, layers.lookup(from));
       count = most + communication.isCallOfLayer(&op);
-      if (CollectiveOp collective = waitingCollective(&op); collective && !gathers(collective))
+      if (CollectiveOp collective = getWaitingCollective(&op); collective && !gathers(collective))
         reductions[collective.getJoinKey()][most].push_back(&op);
     }
     for (auto &[key, byLayer] : reductions)
@@ -244,7 +239,7 @@ private:
     int64_t calls = 0;
     for (Operation &op : block) {
       calls += isCallSite(&op) && communication.isIn(&op);
-      CollectiveOp collective = waitingCollective(&op);
+      CollectiveOp collective = getWaitingCollective(&op);
       if (!collective)
         continue;
       // What is gathered is large, and is not kept over the work of others.
@@ -387,7 +382,7 @@ private:
   void keepApart() {
     SmallVector<CollectiveOp> seen;
     for (Operation &op : block)
-      if (CollectiveOp collective = waitingCollective(&op); collective && gathers(collective)) {
+      if (CollectiveOp collective = getWaitingCollective(&op); collective && gathers(collective)) {
         int64_t before =
             llvm::count_if(seen, [&](CollectiveOp other) { return isEqual(&op, other); });
         if (before > 0)

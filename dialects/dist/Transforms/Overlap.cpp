@@ -1,5 +1,6 @@
 //===- Overlap.cpp - --dist-overlap ---------------------------------------===//
 #include "dialects/dist/Transforms/Passes.h"
+#include "dialects/dist/Transforms/Waiting.h"
 
 #include "llvm/ADT/MapVector.h"
 
@@ -24,11 +25,6 @@ int64_t bytesOf(ValueRange values) {
   for (Value value : values)
     bytes += bytesOf(value);
   return bytes;
-}
-
-CollectiveOp waitingCollective(Operation *op) {
-  auto collective = dyn_cast<CollectiveOp>(op);
-  return collective && collective.hasToWait() ? collective : CollectiveOp();
 }
 
 /// An op of the block, by number, and where it is in the order that is being made.
@@ -88,7 +84,7 @@ private:
     Node &node = nodes.emplace_back();
     node.op = op;
     numbers[op] = nodes.size() - 1;
-    if (CollectiveOp collective = waitingCollective(op)) {
+    if (CollectiveOp collective = getWaitingCollective(op)) {
       int64_t before = bytesOf(op->getOperands()), after = bytesOf(op->getResults());
       node.isCollective = true;
       node.gathers = after > before;
@@ -350,7 +346,7 @@ struct Overlap : minigptc::dist::impl::DistOverlapBase<Overlap> {
         function->hasAttr(graph::attr::kKernel))
       return;
     Block &block = function.getBody().front();
-    bool has = llvm::any_of(block, [](Operation &op) { return bool(waitingCollective(&op)); });
+    bool has = llvm::any_of(block, [](Operation &op) { return bool(getWaitingCollective(&op)); });
     bool done = llvm::any_of(block, [](Operation &op) { return isa<WaitOp>(op); });
     if (has && !done)
       Overlapper(block).run();
