@@ -14,7 +14,9 @@
 
 namespace minigptc::runtime {
 
-std::vector<Check> conformanceChecks();
+/// Checks of large tensors are left out on emulated devices, and where memory is short; `large`:
+/// those that take gigabytes of the host's are made, too.
+std::vector<Check> conformanceChecks(bool large = false);
 
 // The parts of it.
 void addMemoryChecks(std::vector<Check> &checks);
@@ -22,6 +24,7 @@ void addLaunchChecks(std::vector<Check> &checks);
 void addQueueChecks(std::vector<Check> &checks);
 void addProductChecks(std::vector<Check> &checks);
 void addEpilogueChecks(std::vector<Check> &checks);
+void addSizeChecks(std::vector<Check> &checks, bool large);
 
 } // namespace minigptc::runtime
 

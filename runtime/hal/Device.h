@@ -129,6 +129,8 @@ struct DeviceInfo {
   /// Whose algorithms there are to choose from for matrix products: "cuBLASLt 13.1.0 on NVIDIA
   /// H200". Empty: there is no choice.
   std::string products = {};
+  /// Nothing stands behind it but a program: its times say nothing, and large work takes long.
+  bool emulated = false;
 };
 
 class Device {

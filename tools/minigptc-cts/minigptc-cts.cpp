@@ -20,6 +20,7 @@ namespace {
 struct Flags {
   std::string program, driver = "cuda", json, records;
   int secondsEach = 60;
+  bool large = false;
   DevicePeaks peaks;
 
   CheckOptions options() const {
@@ -61,7 +62,7 @@ Status finish(const Flags &flags, const std::vector<CheckResult> &results) {
 }
 
 Status checkDevice(const Flags &flags) {
-  return finish(flags, runChecks(conformanceChecks(), flags.options(), printCheck));
+  return finish(flags, runChecks(conformanceChecks(flags.large), flags.options(), printCheck));
 }
 
 Status nameDevice(const Flags &flags) {
@@ -141,8 +142,11 @@ int main(int argc, char **argv) {
         ->type_name("FILE.json")
         ->required();
   };
-  addJson(add("conformance", "What a device must do; the program: that of runtime/cts/kernels.mlir",
-              checkDevice));
+  CLI::App *conformance =
+      add("conformance", "What a device must do; the program: that of runtime/cts/kernels.mlir",
+          checkDevice);
+  addJson(conformance);
+  conformance->add_flag("--large", flags.large, "Also what takes gigabytes of the host's memory");
   addRecords(add("record", "Records what each kernel of a program gives", record));
   CLI::App *kernels = add("kernels", "Compares each kernel with what is recorded", checkAllKernels);
   addRecords(kernels);

@@ -23,7 +23,8 @@ public:
                      0,
                      /*sharesHostMemory=*/false,
                      /*records=*/true,
-                     CudaGemm::libraryOf(*context)};
+                     CudaGemm::libraryOf(*context),
+                     context->api().emulated};
     StatusOr<std::unique_ptr<Transfer>> transfer = Transfer::create(context);
     if (!transfer)
       return transfer.status();
