@@ -101,7 +101,7 @@ func.func @test_cond() -> (tensor<2xf32>, tensor<f32>, tensor<2xf32>, tensor<f32
 }
 
 func.func private @is_less(%limit: tensor<i32>, %n: tensor<i32>, %sum: tensor<i32>) -> tensor<i1> {
-  %0 = graph.compare lt, %sum, %limit : (tensor<i32>, tensor<i32>) -> tensor<i1>
+  %0 = graph.compare LT, %sum, %limit : (tensor<i32>, tensor<i32>) -> tensor<i1>
   return %0 : tensor<i1>
 }
 func.func private @add_next(%limit: tensor<i32>, %n: tensor<i32> {graph.donate = 0 : i64}, %sum: tensor<i32> {graph.donate = 1 : i64}) -> (tensor<i32>, tensor<i32>) {

@@ -17,7 +17,7 @@ func.func @cond(%p: tensor<i1>, %x: tensor<4xf32>) -> tensor<4xf32> {
 // -----
 
 func.func private @below(%n: tensor<i32>, %i: tensor<i32>) -> tensor<i1> {
-  %0 = graph.compare lt, %i, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
+  %0 = graph.compare LT, %i, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
   return %0 : tensor<i1>
 }
 func.func private @next(%n: tensor<i32>, %i: tensor<i32> {graph.donate = 0 : i64}) -> tensor<i32> {

@@ -8,7 +8,7 @@ func.func private @k(%x: tensor<16xf32>) -> tensor<16xf32> attributes {exec.kern
 func.func private @positive(%x: tensor<16xf32>) -> tensor<i1> attributes {exec.kernel} {
   %zero = graph.constant dense<0.0> : tensor<f32>
   %0 = graph.reduce sum, %x, dims = [0] : (tensor<16xf32>) -> tensor<f32>
-  %1 = graph.compare gt, %0, %zero : (tensor<f32>, tensor<f32>) -> tensor<i1>
+  %1 = graph.compare GT, %0, %zero : (tensor<f32>, tensor<f32>) -> tensor<i1>
   return %1 : tensor<i1>
 }
 func.func private @twice(%x: tensor<16xf32>) -> tensor<16xf32> {
