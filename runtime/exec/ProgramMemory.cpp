@@ -38,16 +38,4 @@ uint64_t queueMemory(const Program &program, uint32_t block, const Device &devic
   return device.queueMemory(products, scratch);
 }
 
-uint64_t collectiveMemory(const Program &program, const Device &device) {
-  std::vector<CollectiveProblem> direct, started;
-  for (const Block &block : program.blocks)
-    for (const Instruction &instruction : block.instructions)
-      if (instruction.opcode == fb::Opcode::collective)
-        direct.push_back(program.collectives[instruction.target]);
-      else if (instruction.opcode == fb::Opcode::start)
-        started.push_back(program.collectives[instruction.target]);
-  uint64_t queues = (device.collectiveMemory(direct) > 0) + (device.collectiveMemory(started) > 0);
-  return queues * device.collectiveMemory(program.collectives);
-}
-
 } // namespace minigptc::runtime

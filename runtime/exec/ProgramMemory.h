@@ -1,6 +1,6 @@
 //===- ProgramMemory.h - what a program takes of a device -------*- C++ -*-===//
 //
-//   uint64_t bytes = queueMemory(program, entry.block, device) + collectiveMemory(program, device);
+//   uint64_t bytes = queueMemory(program, entry.block, device);
 //
 //===----------------------------------------------------------------------===//
 #ifndef MINIGPTC_RUNTIME_EXEC_PROGRAMMEMORY_H
@@ -17,10 +17,6 @@ std::vector<MemoryShare> sharesOfPeak(const Program &program, std::string_view e
 
 /// Bytes that a queue takes for the products and kernels of a block and those that it calls.
 uint64_t queueMemory(const Program &program, uint32_t block, const Device &device);
-
-/// Of the queues in which collectives run, one of those that are started; each takes what the
-/// program's largest one needs.
-uint64_t collectiveMemory(const Program &program, const Device &device);
 
 } // namespace minigptc::runtime
 

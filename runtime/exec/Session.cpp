@@ -379,7 +379,8 @@ StatusOr<Session> Session::load(std::span<const std::byte> artifact,
   if (options.processes)
     MINIGPTC_RETURN_IF_ERROR(agreeOnProgram(*options.processes, artifact));
   MINIGPTC_RETURN_IF_ERROR(impl->openDevices(options));
-  uint64_t collectiveBytes = collectiveMemory(impl->program, *impl->devices.front().device);
+  uint64_t collectiveBytes =
+      impl->devices.front().device->collectiveMemory(impl->program.collectives);
   for (const Entry &entry : impl->program.entries)
     impl->entries.push_back({std::string(entry.name), describe(entry.inputs),
                              describe(entry.outputs), impl->program.blocks[entry.block].frameSize,

@@ -52,7 +52,10 @@ StatusOr<Stepper> Stepper::create(const Program &program, std::shared_ptr<Device
     if (!state)
       return state.status();
     stepper.state_ = std::move(*state);
-    stepper.prefetcher_ = std::make_unique<Prefetcher>(stepper.device_);
+    StatusOr<std::unique_ptr<Prefetcher>> prefetcher = Prefetcher::create(device);
+    if (!prefetcher)
+      return prefetcher.status();
+    stepper.prefetcher_ = std::move(*prefetcher);
   }
   return stepper;
 }
@@ -80,7 +83,9 @@ Status Stepper::bind(const Entry &entry, DeviceArguments &arguments) {
     if (!status && status.code() == StatusCode::resourceExhausted)
       return Status(status.code(), status.message() + describePeak(*program_, entry))
           .withHelp(status.help());
-    return status ? provideArena(entry) : status;
+    MINIGPTC_RETURN_IF_ERROR(status ? provideArena(entry) : status);
+    prefetcher_->provide();
+    return Status();
   });
 }
 

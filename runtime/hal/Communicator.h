@@ -1,11 +1,11 @@
 //===- Communicator.h - a device's end of the collectives -------*- C++ -*-===//
 //
 // The members of a group call the same collectives in the same order. A collective is
-// submitted to one of the device's queues, behind what that has. Where the device shares the
-// host's memory, it is done on return: this device's outputs are written and nobody reads its
-// inputs any more. Elsewhere that is so when the queue has come past it; so the queue's
-// `synchronize` may be the first to tell of a failure. Once one device has failed, every call
-// of every device of this run does.
+// submitted to one of the device's queues, always the same, behind what that has. Where the device
+// shares the host's memory, it is done on return: this device's outputs are written and nobody
+// reads its inputs any more. Elsewhere that is so when the queue has come past it; so the queue's
+// `synchronize` may be the first to tell of a failure. Once one device has failed, every call of
+// every device of this run does.
 //
 //   Communicator &end = world.end(device);
 //   Status status = end.run(*queue, problem, inputs, outputs, {instruction, location});

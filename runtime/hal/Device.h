@@ -150,7 +150,7 @@ public:
   /// Bytes that a queue takes for itself and keeps, once it has made these products and
   /// launched kernels with so much scratch memory for a thread.
   virtual uint64_t queueMemory(std::span<const GemmProblem> products, uint64_t scratch) const;
-  /// Bytes that it takes for each queue in which one of these collectives runs, and keeps.
+  /// Bytes that it takes for itself and keeps, once it is connected for these collectives.
   virtual uint64_t collectiveMemory(std::span<const CollectiveProblem> collectives) const;
   /// Between host and device, done on return.
   virtual Status upload(void *target, std::span<const std::byte> source) = 0;

@@ -136,12 +136,12 @@ static std::string describe(const DeviceMemory &plan) {
          readableBytes(plan.workspace);
 }
 
-Status checkDeviceMemory(const DeviceMemory &plan, uint64_t queueBytes, const MemorySize &memory) {
-  if (plan.total() - queueBytes <= memory.free)
+Status checkDeviceMemory(const DeviceMemory &plan, uint64_t taken, const MemorySize &memory) {
+  if (plan.total() - taken <= memory.free)
     return Status::success();
   return Status(StatusCode::resourceExhausted,
                 "training needs " + readableBytes(plan.total()) + " of a device's memory (" +
-                    describe(plan) + "), of which " + readableBytes(queueBytes) +
+                    describe(plan) + "), of which " + readableBytes(taken) +
                     " are taken already; of " + readableBytes(memory.total) + " there are " +
                     readableBytes(memory.free) + " free")
       .withHelp("make training.batch_size or model.context_length smaller, or give a "

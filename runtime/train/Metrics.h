@@ -71,8 +71,9 @@ DeviceMemory memoryOf(const EntryInfo &trainStep);
 Status checkMemory(const DeviceMemory &plan, int64_t devices, const MemoryLimits &limits,
                    std::string &remark);
 
-/// Of one device's own memory, where products have their workspace already.
-Status checkDeviceMemory(const DeviceMemory &plan, uint64_t queueBytes, const MemorySize &memory);
+/// Of one device's own memory, of which the plan's workspace has so much already: that of products
+/// and collectives.
+Status checkDeviceMemory(const DeviceMemory &plan, uint64_t taken, const MemorySize &memory);
 
 struct Summary {
   int64_t parameters = 0;

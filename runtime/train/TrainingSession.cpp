@@ -236,7 +236,8 @@ StatusOr<TrainingResult> TrainingSession::Impl::run(TrainingProgram &program) {
   std::string tight;
   const EntryInfo &trainStep = *program.entry("train_step");
   if (std::optional<MemorySize> memory = program.deviceMemory())
-    MINIGPTC_RETURN_IF_ERROR(checkDeviceMemory(memoryOf(trainStep), trainStep.queueBytes, *memory));
+    MINIGPTC_RETURN_IF_ERROR(checkDeviceMemory(
+        memoryOf(trainStep), trainStep.queueBytes + trainStep.collectiveBytes, *memory));
   else
     MINIGPTC_RETURN_IF_ERROR(
         checkMemory(memoryOf(trainStep), program.devices(), memoryLimits(), tight));

@@ -59,17 +59,10 @@ public:
   }
   uint64_t memoryBeside(ModuleOp module, StringRef entry, int) const override {
     bool products = false;
-    uint64_t staging = 0;
-    bool direct = false, started = false; // Each in a queue of its own, with staging memory.
-    target::walkEntry(module, entry, [&](Operation *op) {
-      products |= isa<exec::GemmOp>(op);
-      auto collective = dyn_cast<exec::CollectiveOp>(op);
-      uint64_t bytes = collective ? runtime::cuda::stagingBytes(problemOf(collective)) : 0;
-      staging = std::max(staging, bytes);
-      if (bytes > 0)
-        (collective.getToken() ? started : direct) = true;
-    });
-    return staging * (uint64_t(direct) + started) +
+    target::walkEntry(module, entry, [&](Operation *op) { products |= isa<exec::GemmOp>(op); });
+    std::vector<runtime::CollectiveProblem> collectives; // Of all entries, as a session has them.
+    module.walk([&](exec::CollectiveOp op) { collectives.push_back(problemOf(op)); });
+    return runtime::cuda::stagingBytes(collectives) +
            (products ? runtime::cuda::CudaGemm::kWorkspace : 0);
   }
   LogicalResult start(ModuleOp) override { return success(); }

@@ -249,6 +249,13 @@ uint64_t stagingBytes(const CollectiveProblem &problem) {
   return bytes;
 }
 
+uint64_t stagingBytes(std::span<const CollectiveProblem> problems) {
+  uint64_t largest = 0;
+  for (const CollectiveProblem &problem : problems)
+    largest = std::max(largest, stagingBytes(problem));
+  return largest;
+}
+
 Status submitCollective(const CollectiveMember &member, const CollectiveProblem &problem,
                         std::span<void *const> inputs, std::span<void *const> outputs) {
   std::vector<OperandCalls> operands;

@@ -33,6 +33,9 @@ struct CollectiveMember {
 
 /// Of all operands together.
 uint64_t stagingBytes(const CollectiveProblem &problem);
+/// What a device takes for a program with these collectives: they come one after the other and
+/// share it.
+uint64_t stagingBytes(std::span<const CollectiveProblem> problems);
 
 Status submitCollective(const CollectiveMember &member, const CollectiveProblem &problem,
                         std::span<void *const> inputs, std::span<void *const> outputs);

@@ -62,10 +62,7 @@ public:
     return products.empty() ? 0 : CudaGemm::kWorkspace;
   }
   uint64_t collectiveMemory(std::span<const CollectiveProblem> collectives) const override {
-    uint64_t largest = 0;
-    for (const CollectiveProblem &problem : collectives)
-      largest = std::max(largest, stagingBytes(problem));
-    return largest;
+    return stagingBytes(collectives);
   }
   Status upload(void *target, std::span<const std::byte> source) override {
     std::lock_guard lock(mutex_);

@@ -17,7 +17,6 @@ public:
   ~CudaQueue() override;
 
   Stream stream() const { return stream_->get(); }
-  bool isRecording() const { return recording_; }
 
   Status launch(const Executable &executable, const Launch &launch) override;
   Status gemm(const GemmProblem &problem, const void *lhs, const void *rhs, void *out,

@@ -49,17 +49,21 @@ public:
              std::span<void *const> outputs, const CollectiveSite &site) override;
   Status beforeReplay() override;
 
+  /// Memory in which collectives bring parts together.
+  Status reserve(uint64_t bytes);
   /// Part of a group of calls: the communicator is there when that ends.
   Status join(const DeviceGroup &group, const NcclUniqueId &id);
   /// A device that ends with a failure: others may wait for it for ever.
   bool leavesOthersWaiting() const;
   void begin() { unfinished_ = false; }
-  void abort();
+  size_t numComms() const { return comms_.size(); }
+  /// In a thread of its own; see CudaWorld::abort.
+  void abort(size_t number);
   Status asyncError() const;
 
 private:
   StatusOr<NcclComm> commOf(const DeviceGroup &group) const;
-  StatusOr<std::byte *> stagingOf(CudaQueue &queue, uint64_t bytes);
+  StatusOr<std::byte *> stagingOf(const CudaQueue &queue, uint64_t bytes);
   Status submit(CudaQueue &queue, const CollectiveProblem &problem, std::span<void *const> inputs,
                 std::span<void *const> outputs);
 
@@ -67,8 +71,8 @@ private:
   int64_t device_;
   ContextRef context_;
   std::vector<std::pair<DeviceGroup, NcclComm>> comms_;
-  /// By stream, whose work comes one after the other. Recordings know the address.
-  std::map<Stream, std::unique_ptr<Buffer>> staging_;
+  std::unique_ptr<Buffer> staging_; ///< null: no collective needs any; recordings know the address
+  Stream user_ = nullptr;           ///< of `staging_`: its work comes one after the other
   std::atomic<bool> inside_{false}; ///< of NCCL
   /// Others may wait on their GPUs for work of this device that it has not submitted.
   std::atomic<bool> unfinished_{false};
@@ -81,6 +85,16 @@ CudaWorld::End::~End() {
   for (auto &[group, comm] : comms_)
     if (comm)
       nccl().commDestroy(comm);
+}
+
+Status CudaWorld::End::reserve(uint64_t bytes) {
+  if (bytes == 0)
+    return {};
+  StatusOr<std::unique_ptr<Buffer>> memory = allocateOnDevice(context_, bytes);
+  if (!memory)
+    return memory.status();
+  staging_ = std::move(*memory);
+  return {};
 }
 
 Status CudaWorld::End::join(const DeviceGroup &group, const NcclUniqueId &id) {
@@ -104,22 +118,15 @@ StatusOr<NcclComm> CudaWorld::End::commOf(const DeviceGroup &group) const {
   return Status(StatusCode::internal, "a collective of a group that has no communicator");
 }
 
-StatusOr<std::byte *> CudaWorld::End::stagingOf(CudaQueue &queue, uint64_t bytes) {
+StatusOr<std::byte *> CudaWorld::End::stagingOf(const CudaQueue &queue, uint64_t bytes) {
   if (bytes == 0)
     return static_cast<std::byte *>(nullptr);
-  std::unique_ptr<Buffer> &memory = staging_[queue.stream()];
-  if (memory && memory->size() >= bytes)
-    return memory->data();
-  if (queue.isRecording())
-    return Status(StatusCode::internal, "a recording of a collective that has not run before");
-  MINIGPTC_RETURN_IF_ERROR(queue.synchronize());
-  memory.reset();
-  StatusOr<std::unique_ptr<Buffer>> made =
-      allocateOnDevice(context_, std::max(bytes, world_.staging_));
-  if (!made)
-    return made.status();
-  memory = std::move(*made);
-  return memory->data();
+  if (!staging_ || staging_->size() < bytes)
+    return Status(StatusCode::internal, "a collective that was not known beforehand");
+  if (user_ && user_ != queue.stream())
+    return Status(StatusCode::internal, "collectives of a device in several queues");
+  user_ = queue.stream();
+  return staging_->data();
 }
 
 Status CudaWorld::End::submit(CudaQueue &queue, const CollectiveProblem &problem,
@@ -161,15 +168,13 @@ bool CudaWorld::End::leavesOthersWaiting() const {
          context_->driver().ctxSynchronize() != Result::success;
 }
 
-void CudaWorld::End::abort() {
+void CudaWorld::End::abort(size_t number) {
   for (auto end = std::chrono::steady_clock::now() + kPatience;
        inside_ && std::chrono::steady_clock::now() < end;)
     std::this_thread::sleep_for(1ms);
-  if (!context_->enter())
-    return;
-  for (auto &[group, comm] : comms_)
-    if (comm)
-      nccl().commAbort(comm);
+  NcclComm comm = comms_[number].second;
+  if (comm && context_->enter())
+    nccl().commAbort(comm);
 }
 
 Status CudaWorld::End::asyncError() const {
@@ -199,14 +204,14 @@ CudaWorld::CudaWorld(std::vector<ContextRef> contexts, WorldOptions options)
   for (size_t i = 0; i < contexts.size(); ++i)
     ends_.push_back(
         std::make_unique<End>(*this, options_.process.rank + int64_t(i), std::move(contexts[i])));
-  for (const CollectiveProblem &problem : options_.problems)
-    staging_ = std::max(staging_, stagingBytes(problem));
 }
 
 StatusOr<std::unique_ptr<CudaWorld>> CudaWorld::create(std::vector<ContextRef> contexts,
                                                        WorldOptions options) {
   MINIGPTC_RETURN_IF_ERROR(contexts.front()->api().ncclStatus);
   std::unique_ptr<CudaWorld> world(new CudaWorld(std::move(contexts), std::move(options)));
+  for (auto &end : world->ends_)
+    MINIGPTC_RETURN_IF_ERROR(end->reserve(stagingBytes(world->options_.problems)));
   if (world->store())
     MINIGPTC_RETURN_IF_ERROR(world->awaitProcesses());
   MINIGPTC_RETURN_IF_ERROR(world->joinGroups());
@@ -299,6 +304,8 @@ CudaWorld::~CudaWorld() {
   if (!watcher_.joinable())
     return;
   watcher_.join();
+  for (std::thread &aborter : aborters_)
+    aborter.join();
   if (store() && !aborted_)
     leaveProcesses();
 }
@@ -361,6 +368,9 @@ Status CudaWorld::failure() {
   return failure_;
 }
 
+/// NCCL gives an aborted communicator's memory back, which waits for the GPU, and so for
+/// kernels of communicators that do not know of it; and it waits for the end of recordings, which
+/// comes after that of the run. So all learn of it at once, and nobody waits before the world ends.
 void CudaWorld::abort(const Status &why) {
   fail(why);
   std::lock_guard lock(mutex_);
@@ -372,7 +382,16 @@ void CudaWorld::abort(const Status &why) {
   if (store()) // If it cannot be told, others find out by the store's end.
     tellProcesses(why);
   for (auto &end : ends_)
-    end->abort();
+    for (size_t number = 0; number < end->numComms(); ++number)
+      startAbort(*end, number);
+}
+
+void CudaWorld::startAbort(End &end, size_t number) {
+  try {
+    aborters_.emplace_back([&end, number] { end.abort(number); });
+  } catch (const std::exception &) { // Without a thread: the others know already.
+    end.abort(number);
+  }
 }
 
 /// The first failure counts; what follows from it is none.

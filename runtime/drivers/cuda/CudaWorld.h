@@ -15,7 +15,9 @@
 // each replay: a device that has ended, or does something else, is told by name, and no GPU is
 // left waiting for one that does not come. If a device fails with work on its GPU, or NCCL
 // reports an error meanwhile, which a thread looks for, all communicators are aborted, which
-// ends every collective. The world is not good for another run then.
+// ends every collective. The world is not good for another run then. Communicators that recordings
+// know come to their end when the recordings are given back, which nobody waits for but the
+// world's end.
 //
 // With a store (`WorldOptions::process`) each process has one device, and a world of one end:
 // the store carries the ids of communicators and the news that a process has failed. Nobody
@@ -31,6 +33,7 @@
 #include "runtime/drivers/cuda/CudaMemory.h"
 
 #include <thread>
+#include <vector>
 
 namespace minigptc::runtime::cuda {
 
@@ -63,13 +66,13 @@ private:
   void fail(const Status &why);
   /// Ends everything that runs, for good.
   void abort(const Status &why);
+  void startAbort(End &end, size_t number);
   void watch();
   /// What NCCL, or the store, has to tell.
   Status findAsyncError(bool alwaysAsksStore);
 
   WorldOptions options_;
   std::string name_;                         ///< before keys in the store
-  uint64_t staging_ = 0;                     ///< bytes that the largest known collective needs
   std::unique_ptr<InProcessWorld> meetings_; ///< null: one process for each device
   std::vector<std::unique_ptr<End>> ends_;
   std::atomic<bool> aborted_{false};
@@ -79,7 +82,8 @@ private:
   int64_t running_ = 0;
   bool stop_ = false;
   std::condition_variable changed_;
-  std::thread watcher_; ///< not before there is a communicator
+  std::thread watcher_;               ///< not before there is a communicator
+  std::vector<std::thread> aborters_; ///< one for each communicator that is aborted
 };
 
 } // namespace minigptc::runtime::cuda

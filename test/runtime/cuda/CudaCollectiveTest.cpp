@@ -37,8 +37,9 @@ public:
   using Patch = std::function<void(CudaApi &)>;
 
   Gpus(int count, uint64_t seed, const std::vector<CollectiveProblem> &problems,
-       const Patch &patch = {})
-      : machine(require(TestDevices::create({.devices = count, .seed = seed}))) {
+       const Patch &patch = {}, int patience = cuda::test::TestDeviceOptions().patienceMilliseconds)
+      : machine(require(TestDevices::create(
+            {.devices = count, .seed = seed, .patienceMilliseconds = patience}))) {
     auto api = std::make_shared<CudaApi>(*machine->api());
     if (patch)
       patch(*api);
@@ -88,6 +89,9 @@ public:
   std::vector<std::unique_ptr<Queue>> queues;
   std::unique_ptr<World> world;
 };
+
+/// Milliseconds after which the test device takes a wait for one without an end.
+constexpr int kLittlePatience = 5000;
 
 /// A member's operands in its GPU's memory. All-reduces of odd operands are in place.
 struct Call {
@@ -265,10 +269,14 @@ TEST_CASE("cuda collectives: a call that NCCL refuses ends the others, for good"
 
 TEST_CASE("cuda collectives: a replay that does not start on one device ends the others") {
   CollectiveProblem p = sumOf(8, 3);
-  Gpus gpus(3, 0, {p});
+  Gpus gpus(3, 0, {p}, {}, kLittlePatience);
+  std::vector<std::unique_ptr<Call>> calls;
+  for (int d = 0; d < 3; ++d)
+    calls.push_back(std::make_unique<Call>(*gpus.devices[size_t(d)], p, d));
+  std::vector<std::unique_ptr<Recording>> recordings(3); // Outlive the run, as a program's do.
   Status status = gpus.run([&](int d) {
     Queue &queue = *gpus.queues[size_t(d)];
-    Call call(*gpus.devices[size_t(d)], p, d);
+    Call &call = *calls[size_t(d)];
     MINIGPTC_RETURN_IF_ERROR(call.upload(0));
     MINIGPTC_RETURN_IF_ERROR(gpus.collect(d, p, call.inputs, call.outputs));
     MINIGPTC_RETURN_IF_ERROR(queue.synchronize());
@@ -276,13 +284,95 @@ TEST_CASE("cuda collectives: a replay that does not start on one device ends the
     MINIGPTC_RETURN_IF_ERROR(gpus.collect(d, p, call.inputs, call.outputs));
     StatusOr<std::unique_ptr<Recording>> recording = queue.endRecording();
     MINIGPTC_RETURN_IF_ERROR(recording.status());
+    recordings[size_t(d)] = std::move(*recording);
     MINIGPTC_RETURN_IF_ERROR(gpus.world->end(d).beforeReplay());
     if (d == 2)
       return Status(StatusCode::internal, "does not start");
-    MINIGPTC_RETURN_IF_ERROR(queue.replay(**recording));
+    MINIGPTC_RETURN_IF_ERROR(queue.replay(*recordings[size_t(d)]));
     return queue.synchronize();
   });
   CHECK(status.message() == "does not start");
+  recordings.clear();
+  calls.clear();
+  CHECK(gpus.finish() == "");
+}
+
+/// Whether NCCL refuses this thread's calls.
+static thread_local bool refuses = false;
+
+TEST_CASE("cuda collectives: all communicators of a GPU learn at once that they are aborted") {
+  CollectiveProblem rows = sumOf(8, 2), columns = rows;
+  columns.group = {{2}, {2}};
+  std::shared_ptr<const CudaApi> api;
+  auto refuse = [&](CudaApi &patched) {
+    api = std::make_shared<CudaApi>(patched);
+    original = api.get();
+    patched.nccl.allReduce = [](auto... arguments) {
+      return refuses ? NcclResult::internalError : original->nccl.allReduce(arguments...);
+    };
+  };
+  Gpus gpus(4, 0, {rows, columns}, refuse, kLittlePatience);
+  Status status = gpus.run([&](int d) {
+    MINIGPTC_RETURN_IF_ERROR(sumOnce(gpus, d, rows));
+    refuses = d == 3; // Device 1 waits for it on its GPU; rows are done, and end first.
+    return sumOnce(gpus, d, columns);
+  });
+  CHECK_THAT(status.message(), StartsWith("ncclAllReduce failed: "));
+  CHECK(gpus.finish() == "");
+}
+
+/// Whether there is no memory on any GPU.
+static std::atomic<bool> isFull = false;
+
+TEST_CASE("cuda collectives: memory is there beforehand") {
+  CollectiveProblem p = sumOf(8, 2);
+  p.kind = CollectiveKind::allGather;
+  p.operands = {{DType::f32, 3, 1, 4, false}, {DType::f32, 5, 1, 4, false}}; // Parts in rows.
+  CollectiveProblem small = p;
+  small.operands.pop_back();
+  std::shared_ptr<const CudaApi> api;
+  Gpus gpus(2, 0, {small, p}, [&](CudaApi &patched) {
+    api = std::make_shared<CudaApi>(patched);
+    original = api.get();
+    patched.driver.memAlloc = [](auto... arguments) {
+      return isFull ? cuda::Result::outOfMemory : original->driver.memAlloc(arguments...);
+    };
+  });
+  Device &device = *gpus.devices[0];
+  CHECK(device.collectiveMemory({&p, 1}) > device.collectiveMemory({&small, 1}));
+  CHECK(device.collectiveMemory({&small, 1}) > 0);
+  std::vector<std::unique_ptr<Call>> calls;
+  for (int d = 0; d < 2; ++d)
+    calls.push_back(std::make_unique<Call>(*gpus.devices[size_t(d)], p, d));
+  isFull = true;
+  Status status = gpus.run([&](int d) {
+    Call &call = *calls[size_t(d)];
+    MINIGPTC_RETURN_IF_ERROR(call.upload(0));
+    MINIGPTC_RETURN_IF_ERROR(gpus.collect(d, p, call.inputs, call.outputs));
+    MINIGPTC_RETURN_IF_ERROR(gpus.queues[size_t(d)]->synchronize());
+    return call.check(0);
+  });
+  isFull = false;
+  CHECK(status.toString() == Status().toString());
+  calls.clear();
+  CHECK(gpus.finish() == "");
+}
+
+TEST_CASE("cuda collectives: a device takes what it says it takes") {
+  CollectiveProblem p = sumOf(8, 2);
+  p.kind = CollectiveKind::allGather;
+  p.operands = {{DType::f32, 3, 1, 1000, false}};
+  struct Taken {
+    uint64_t free, said;
+  };
+  auto takenWith = [&](const std::vector<CollectiveProblem> &problems) {
+    Gpus gpus(2, 0, problems);
+    return Taken{gpus.devices[1]->memory()->available, gpus.devices[1]->collectiveMemory(problems)};
+  };
+  Taken none = takenWith({}), some = takenWith({p, p});
+  CHECK(none.said == 0);
+  CHECK(some.said > 0);
+  CHECK(none.free - some.free == some.said);
 }
 
 TEST_CASE("cuda collectives: what NCCL reports later ends all") {

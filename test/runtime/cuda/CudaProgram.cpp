@@ -5,6 +5,7 @@
 #include <cstring>
 #include <fstream>
 #include <iterator>
+#include <utility>
 
 namespace minigptc::test {
 
@@ -113,8 +114,13 @@ GraphExec CudaProgram::capture(Stream origin, const std::function<void()> &body)
   check(driver.streamEndCapture(origin, &graph));
   check(driver.graphInstantiate(&executable, graph, 0));
   check(driver.graphDestroy(graph));
-  giveBack.push_back([this, executable] { driver.graphExecDestroy(executable); });
+  graphs.push_back(executable);
   return executable;
+}
+
+void CudaProgram::giveBackGraphs() {
+  for (GraphExec graph : std::exchange(graphs, {}))
+    driver.graphExecDestroy(graph);
 }
 
 std::vector<Hazard> CudaProgram::finish() {
@@ -122,6 +128,7 @@ std::vector<Hazard> CudaProgram::finish() {
     driver.ctxSetCurrent(contexts[i]);
     driver.ctxSynchronize();
   }
+  giveBackGraphs();
   for (; !giveBack.empty(); giveBack.pop_back())
     giveBack.back()();
   device = -1;

@@ -45,6 +45,9 @@ public:
   /// A graph of what `body` submits.
   GraphExec capture(Stream origin, const std::function<void()> &body);
 
+  /// ... which ends here, before the communicators that it knows.
+  void giveBackGraphs();
+
   /// Synchronises all, gives everything back, and returns what was found.
   std::vector<Hazard> finish();
   /// What was found so far.
@@ -68,6 +71,7 @@ private:
   std::vector<Context> contexts;
   std::vector<Module> modules;
   std::vector<Function> kernels;
+  std::vector<GraphExec> graphs;
   std::vector<std::function<void()>> giveBack;
 };
 

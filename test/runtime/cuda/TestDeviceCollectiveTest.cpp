@@ -164,6 +164,7 @@ TEST_CASE("collectives in graphs, replayed") {
         }
       for (int rank = 0; rank < 2; ++rank)
         CHECK(ranks.result(rank, kCount)[2] == float(4 * (100 + 4)));
+      cuda.giveBackGraphs();
     }
     checkClean(cuda);
   }

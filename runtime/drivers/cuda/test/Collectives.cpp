@@ -38,11 +38,15 @@ public:
   bool addPartners(const Operation &operation, std::vector<Operation *> &partners) const override;
   void run(const std::vector<Operation *> &together) const override;
   std::string missing(const Operation &operation) const override;
+  bool isOf(const CommState &other) const override { return comm.get() == &other; }
   void giveUp() const override { comm->clique->failed = true; }
 
 private:
   using Entry = Clique::Entry;
 
+  /// They do nothing any more.
+  bool isOver() const { return comm->clique->failed || isAborted(); }
+  bool isAborted() const { return comm->clique->aborted[size_t(comm->rank)]; }
   /// The calls that this one must meet, itself among them; null where one has not come.
   std::vector<const Entry *> meeting(const Operation &operation, size_t call) const;
   void compare(const Entry &mine, const Entry &other, int otherRank) const;
@@ -72,6 +76,8 @@ void Unit::compare(const Entry &mine, const Entry &other, int otherRank) const {
 
 void Unit::submitted(const std::shared_ptr<Operation> &operation) const {
   Clique &clique = *comm->clique;
+  if (isAborted())
+    return;
   for (const CollectiveCall &call : calls) {
     Entry mine{operation, &call};
     comm->lastCall = call.describe();
@@ -120,8 +126,10 @@ std::vector<const Clique::Entry *> Unit::meeting(const Operation &operation, siz
 }
 
 bool Unit::addPartners(const Operation &operation, std::vector<Operation *> &partners) const {
-  if (comm->clique->failed)
+  if (isOver())
     return true;
+  if (comm->clique->firstAborted() >= 0)
+    return false;
   for (size_t i = 0; i < calls.size(); ++i)
     for (const Entry *entry : meeting(operation, i)) {
       if (!entry)
@@ -132,8 +140,11 @@ bool Unit::addPartners(const Operation &operation, std::vector<Operation *> &par
 }
 
 std::string Unit::missing(const Operation &operation) const {
-  if (comm->clique->failed)
+  if (isOver())
     return "";
+  if (int rank = comm->clique->firstAborted(); rank >= 0)
+    return rankText(rank) + " of communicator " + std::to_string(comm->clique->number) +
+           " was aborted";
   std::string text;
   for (size_t i = 0; i < calls.size(); ++i) {
     std::vector<const Entry *> entries = meeting(operation, i);
@@ -206,7 +217,7 @@ void Unit::forget(const Operation &operation) const {
 }
 
 void Unit::run(const std::vector<Operation *> &together) const {
-  if (comm->clique->failed)
+  if (isOver())
     return;
   auto unitOf = [](const Operation *operation) {
     return static_cast<const Unit *>(operation->work->collective.get());
@@ -222,6 +233,21 @@ void Unit::run(const std::vector<Operation *> &together) const {
 }
 
 } // namespace
+
+int Clique::firstAborted() const {
+  auto found = std::ranges::find(aborted, true);
+  return found == aborted.end() ? -1 : int(found - aborted.begin());
+}
+
+void Clique::close() {
+  failed = true;
+  collectives.clear();
+  sends.clear();
+  receives.clear();
+  for (const auto &member : members)
+    if (auto comm = member.lock())
+      comm->lastOperation = nullptr;
+}
 
 uint64_t bytesOf(NcclType type) {
   bool known = int(type) >= 0 && int(type) <= int(NcclType::bf16);

@@ -6,6 +6,10 @@
 // operations of all ranks have come to the head of their streams, and combine in the order of
 // ranks, so that the bits do not depend on the schedule. The calls of a group are one operation.
 //
+// As in NCCL, aborting a rank's communicator ends that rank's calls; others wait on, until theirs
+// are aborted too. It comes to its end when no graph that captured it lives any more, and with the
+// last rank's, which gives memory back, when the devices have done all their work.
+//
 //===----------------------------------------------------------------------===//
 #ifndef MINIGPTC_RUNTIME_DRIVERS_CUDA_TEST_COLLECTIVES_H
 #define MINIGPTC_RUNTIME_DRIVERS_CUDA_TEST_COLLECTIVES_H
@@ -57,12 +61,17 @@ struct Clique {
   std::vector<std::weak_ptr<CommState>> members; ///< by rank
   std::vector<int> devices;                      ///< by rank; -1: not there
   int joined = 0;
-  bool failed = false; ///< calls do nothing any more
+  bool failed = false;       ///< calls do nothing any more
+  std::vector<bool> aborted; ///< by rank
+  int left = 0;              ///< ranks that are destroyed or aborted
   std::map<uint64_t, std::vector<Entry>> collectives;
   std::map<std::tuple<int, int, uint64_t>, Entry> sends, receives; ///< from, to, which
   std::map<std::pair<int, int>, uint64_t> sent, received;
 
   int size() const { return int(devices.size()); }
+  int firstAborted() const; ///< a rank, or -1
+  /// No call is to come: forgets those that were, which know the communicator.
+  void close();
 };
 
 /// Work of these calls of one rank: one call, or those of a group.

@@ -52,6 +52,7 @@ bool allReach(const GraphState &graph, const std::vector<size_t> &ends) {
 /// The streams of the capture are ordinary ones again.
 void leaveCapture(Machine &machine, const std::shared_ptr<CaptureState> &capture) {
   capture->ended = true;
+  machine.wake();
   std::erase_if(machine.captures, [&](const auto &weak) { return weak.lock() == capture; });
   for (const auto &[handle, stream] : machine.streams.all())
     if (stream->capture == capture) {
@@ -157,6 +158,7 @@ Result graphExecDestroy(GraphExec handle) {
                      "an executable graph is destroyed, and the host has not synchronised with " +
                          *executable->lastEnd->name);
     machine.executables.remove(handle);
+    machine.wake();
     return Result::success;
   });
 }
@@ -166,6 +168,7 @@ Result graphDestroy(Graph handle) {
     if (!machine.graphs.find(handle))
       return noGraph(machine, "cuGraphDestroy");
     machine.graphs.remove(handle);
+    machine.wake();
     return Result::success;
   });
 }

@@ -1,6 +1,7 @@
 #include "runtime/drivers/cuda/test/Machine.h"
 
 #include "runtime/base/Log.h"
+#include "runtime/drivers/cuda/test/Collectives.h"
 
 #include <algorithm>
 #include <atomic>
@@ -36,7 +37,12 @@ Machine::Machine(const TestDeviceOptions &options) : options(options) {
   theMachine = this;
 }
 
-Machine::~Machine() { theMachine = nullptr; }
+/// Calls know their communicators, and these the calls.
+Machine::~Machine() {
+  theMachine = nullptr;
+  for (const auto &[id, clique] : cliques)
+    clique->close();
+}
 
 void Machine::note(HazardKind kind, const std::string &text) {
   for (Hazard &hazard : hazards)

@@ -87,6 +87,8 @@ public:
   std::vector<std::shared_ptr<Operation>> implicitOrder(const StreamState &stream);
   /// Runs work until the operation is done (null: it is), and the host knows.
   Result synchronise(Lock &lock, const std::shared_ptr<Operation> &operation);
+  /// Runs work until these devices have none.
+  void awaitDevices(Lock &lock, const std::vector<int> &numbers);
   /// All that can run without another thread's help.
   void drain();
   /// The next operation, if any can run.
@@ -147,6 +149,8 @@ public:
   int cliquesMade = 0;
 
 private:
+  /// One operation, here or in another thread's call; after a time of neither, a finding.
+  void progress(Lock &lock);
   bool isAtHead(const Operation &operation) const;
   bool canRun(Operation &operation, std::vector<Operation *> &together);
   void run(const std::vector<Operation *> &together);

@@ -77,6 +77,7 @@ NcclResult commInitRank(NcclComm *handle, int ranks, NcclUniqueId id, int rank) 
       clique->number = ++machine.cliquesMade;
       clique->devices.assign(size_t(ranks), -1);
       clique->members.resize(size_t(ranks));
+      clique->aborted.resize(size_t(ranks));
     }
     auto &devices = clique->devices;
     if (clique->size() != ranks || devices[size_t(rank)] >= 0)
@@ -107,8 +108,43 @@ NcclResult commInitRank(NcclComm *handle, int ranks, NcclUniqueId id, int rank) 
   });
 }
 
+/// A graph keeps what it captured.
+void awaitGraphs(Machine &machine, Lock &lock, const CommState &comm, const char *call) {
+  auto captured = [&](const GraphState &graph) {
+    return std::ranges::any_of(graph.nodes, [&](const GraphNode &node) {
+      return node.work->collective && node.work->collective->isOf(comm);
+    });
+  };
+  auto isFree = [&] {
+    for (const auto &weak : machine.captures)
+      if (auto capture = weak.lock(); capture && captured(capture->graph))
+        return false;
+    for (const auto &[handle, graph] : machine.graphs.all())
+      if (captured(*graph))
+        return false;
+    for (const auto &[handle, executable] : machine.executables.all())
+      if (captured(executable->graph))
+        return false;
+    return true;
+  };
+  if (!machine.waitFor(lock, isFree))
+    machine.report(HazardKind::freeWhilePending,
+                   std::string(call) + " of communicator " + std::to_string(comm.clique->number) +
+                       ", rank " + std::to_string(comm.rank) +
+                       ", waits for ever: a graph that captured it is not destroyed");
+}
+
+/// The last rank gives back the memory of all, which waits for their devices.
+void leaveClique(Machine &machine, Lock &lock, const std::shared_ptr<Clique> &clique) {
+  if (++clique->left < clique->size())
+    return;
+  machine.awaitDevices(lock, clique->devices);
+  clique->close();
+  std::erase_if(machine.cliques, [&](const auto &each) { return each.second == clique; });
+}
+
 NcclResult commDestroy(NcclComm handle) {
-  return enterNccl([&](Machine &machine, Lock &) {
+  return enterNccl([&](Machine &machine, Lock &lock) {
     std::shared_ptr<CommState> comm = machine.comms.find(handle);
     if (!comm)
       return noComm(machine);
@@ -119,20 +155,24 @@ NcclResult commDestroy(NcclComm handle) {
                          " is destroyed, and the host has not synchronised with " +
                          *comm->lastOperation->name);
     comm->lastOperation = nullptr; // which holds the communicator
+    awaitGraphs(machine, lock, *comm, "ncclCommDestroy");
     machine.comms.remove(handle);
+    leaveClique(machine, lock, comm->clique);
     return NcclResult::success;
   });
 }
 
 NcclResult commAbort(NcclComm handle) {
-  return enterNccl([&](Machine &machine, Lock &) {
+  return enterNccl([&](Machine &machine, Lock &lock) {
     std::shared_ptr<CommState> comm = machine.comms.find(handle);
     if (!comm)
       return noComm(machine);
-    comm->clique->failed = true;
+    comm->clique->aborted[size_t(comm->rank)] = true;
     comm->lastOperation = nullptr;
+    machine.drain(); // Its calls end.
+    awaitGraphs(machine, lock, *comm, "ncclCommAbort");
     machine.comms.remove(handle);
-    machine.wake();
+    leaveClique(machine, lock, comm->clique);
     return NcclResult::success;
   });
 }

@@ -46,6 +46,7 @@ private:
 
 struct Operation;
 struct PinnedUse;
+struct CommState;
 struct LoadedModule;
 
 /// Calls of collectives that run as one operation, and together with those of other ranks.
@@ -60,6 +61,8 @@ public:
   virtual void run(const std::vector<Operation *> &together) const = 0;
   /// Who is missing, in words; empty if nobody is.
   virtual std::string missing(const Operation &operation) const = 0;
+  /// Of this communicator's rank.
+  virtual bool isOf(const CommState &comm) const = 0;
   /// The ranks will never meet: what is left of it does nothing.
   virtual void giveUp() const = 0;
 };

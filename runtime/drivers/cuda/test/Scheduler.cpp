@@ -149,15 +149,25 @@ void Machine::hostKnows(const VectorClock &clock) {
   pinned.settle(host);
 }
 
+void Machine::progress(Lock &lock) {
+  if (step())
+    return;
+  uint64_t seen = submissions + executions;
+  if (!waitFor(lock, [&] { return submissions + executions != seen; }))
+    reportStuck();
+}
+
+void Machine::awaitDevices(Lock &lock, const std::vector<int> &numbers) {
+  auto hasWork = [&](const std::shared_ptr<Lane> &lane) {
+    return !lane->pending.empty() && std::ranges::find(numbers, lane->device) != numbers.end();
+  };
+  while (std::ranges::any_of(lanes, hasWork))
+    progress(lock);
+}
+
 Result Machine::synchronise(Lock &lock, const std::shared_ptr<Operation> &operation) {
-  std::chrono::milliseconds patience(options.patienceMilliseconds);
-  while (operation && !operation->done) {
-    if (step())
-      continue;
-    uint64_t seen = submissions + executions;
-    if (!changed.wait_for(lock, patience, [&] { return submissions + executions != seen; }))
-      reportStuck();
-  }
+  while (operation && !operation->done)
+    progress(lock);
   if (operation)
     hostKnows(operation->clock);
   return failed ? Result::launchFailed : Result::success;

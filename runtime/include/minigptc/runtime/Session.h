@@ -66,7 +66,7 @@ struct EntryInfo {
   uint64_t frameBytes = 0;            ///< temporaries
   uint64_t queueBytes = 0;            ///< that the device takes for products and kernels besides
   std::vector<MemoryShare> peak = {}; ///< what exists when memory is fullest, largest first
-  /// That the device takes for collectives in the program's first run.
+  /// That the device has taken for the program's collectives.
   uint64_t collectiveBytes = 0;
 };
 
