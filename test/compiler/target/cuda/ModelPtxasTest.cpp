@@ -120,6 +120,31 @@ TEST_CASE("ptxas accepts every kernel of the models, without spills") {
   CHECK(known.size() > 150);
 }
 
+TEST_CASE("machine code in artifacts keeps everything in registers") {
+  if (!hasPtxas()) {
+    WARN("no CUDA toolkit: no machine code is made");
+    return;
+  }
+  // nvJitLink compiles kernels in another way than ptxas, with more registers.
+  Folder folder;
+  for (const char *model : {kModels[0], kModels[1]}) {
+    INFO(model);
+    runtime::Program program =
+        compileModel(std::string(model) + " --gpu-arch sm_80,sm_90a,sm_100,sm_120", folder);
+    REQUIRE(program.cubins.size() == std::size(kArchs));
+    for (const runtime::Cubin &cubin : program.cubins) {
+      auto read = runtime::cuda::readCubin(cubin.code);
+      REQUIRE(read);
+      for (const runtime::KernelInfo &kernel : program.kernels) {
+        const runtime::cuda::CubinKernel &code = read->at(std::string(kernel.symbol));
+        INFO(kernel.symbol << " for sm_" << cubin.arch << ": " << code.registers << " registers");
+        CHECK(code.stackBytes == 0);
+        CHECK(int64_t(code.registers) * kernel.cuda.block <= kRegistersOfBlock);
+      }
+    }
+  }
+}
+
 TEST_CASE("what a kernel takes is read from machine code as ptxas says it") {
   if (!hasPtxas()) {
     WARN("no ptxas in the path");
