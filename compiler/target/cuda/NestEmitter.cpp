@@ -68,12 +68,28 @@ void NestEmitter::emitElements(ValueRange indices, int64_t vector) {
                      elements.linearise(places[k], nest.shape));
 }
 
+/// The kernel's operations that make the nest's outputs.
+DenseSet<Operation *> NestEmitter::findNeeded() {
+  Block &body = kernel.getBody().front();
+  DenseSet<Operation *> needed;
+  for (size_t i = 0; i < nest.outputs.size(); ++i)
+    needed.insert(output(i).getDefiningOp()); // null for an argument
+  for (Operation &op : llvm::reverse(body.without_terminator()))
+    if (llvm::any_of(op.getUsers(), [&](Operation *user) {
+          return needed.contains(body.findAncestorOpInBlock(*user));
+        }))
+      needed.insert(&op);
+  return needed;
+}
+
 /// Reductions to one element, which every thread would make by itself: the block does, in step.
+/// Those of other nests' outputs are their blocks' matter.
 void NestEmitter::makeScalars() {
   Group block{kBlock, place.thread, place.shared};
+  DenseSet<Operation *> needed = findNeeded();
   for (Operation &op : kernel.getBody().front()) {
     auto reduction = dyn_cast<graph::ReductionKernelOp>(op);
-    if (!reduction || !isScalar(op.getResult(0)))
+    if (!reduction || !needed.contains(&op) || !isScalar(op.getResult(0)))
       continue;
     Scalars s = scalars();
     Value result = op.getResult(0);

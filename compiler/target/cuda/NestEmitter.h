@@ -36,6 +36,7 @@ private:
                      llvm::function_ref<void(mlir::ValueRange, Value)> body);
   void emitScatter(Value block);
   void emitBlock(Value block);
+  llvm::DenseSet<mlir::Operation *> findNeeded();
   void makeScalars();
 
   /// Computes the elements at the indices, and those `vector - 1` behind them; then stores them.

@@ -74,3 +74,22 @@ func.func private @grouped(%a: tensor<256xf32>) -> tensor<256xf32> attributes {e
   %0 = graph.add %a, %a : tensor<256xf32>
   return %0 : tensor<256xf32>
 }
+
+// Each output has blocks of its own; only those of the sum make it.
+// CHECK-LABEL: // @sum_beside: map, grid 2, block 256
+// CHECK-COUNT-5: shfl.sync.bfly
+// CHECK-NOT: shfl.sync
+// CHECK-LABEL: // @sum_within: map, grid 1, block 256
+// CHECK-COUNT-5: shfl.sync.bfly
+// CHECK-NOT: shfl.sync
+func.func private @sum_beside(%a: tensor<5xf32>) -> (tensor<5xf32>, tensor<f32>) attributes {exec.kernel} {
+  %0 = graph.add %a, %a : tensor<5xf32>
+  %1 = graph.reduce sum, %0, dims = [0] : (tensor<5xf32>) -> tensor<f32>
+  return %0, %1 : tensor<5xf32>, tensor<f32>
+}
+func.func private @sum_within(%a: tensor<5xf32>) -> tensor<5xf32> attributes {exec.kernel} {
+  %0 = graph.reduce sum, %a, dims = [0] : (tensor<5xf32>) -> tensor<f32>
+  %1 = graph.broadcast_in_dim %0, dims = [] : (tensor<f32>) -> tensor<5xf32>
+  %2 = graph.multiply %a, %1 : tensor<5xf32>
+  return %2 : tensor<5xf32>
+}
