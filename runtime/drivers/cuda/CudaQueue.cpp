@@ -2,32 +2,37 @@
 
 #include "runtime/base/Log.h"
 
+#include <utility>
+
 namespace minigptc::runtime::cuda {
 namespace {
 
-/// More tables than any program has; beyond, a caller's addresses change from run to run.
-constexpr size_t kMaxTables = 4096;
 constexpr int64_t kMaxGroups = 65535;
 
 class CudaRecording final : public Recording {
 public:
-  CudaRecording(ContextRef context, GraphExec graph)
-      : context_(std::move(context)), graph_(graph) {}
+  CudaRecording(ContextRef context, std::vector<std::shared_ptr<Buffer>> named)
+      : context_(std::move(context)), named_(std::move(named)) {}
   ~CudaRecording() override {
-    if (context_->enter())
+    if (graph_ && context_->enter())
       context_->driver().graphExecDestroy(graph_);
+  }
+  Status instantiate(Graph graph) {
+    return context_->check(context_->driver().graphInstantiate(&graph_, graph, 0),
+                           "cuGraphInstantiate");
   }
   GraphExec graph() const { return graph_; }
 
 private:
   ContextRef context_;
-  GraphExec graph_;
+  GraphExec graph_ = nullptr;
+  std::vector<std::shared_ptr<Buffer>> named_; ///< memory that the graph has addresses of
 };
 
 } // namespace
 
-StatusOr<std::unique_ptr<CudaQueue>> CudaQueue::create(ContextRef context) {
-  std::unique_ptr<CudaQueue> queue(new CudaQueue(context));
+StatusOr<std::unique_ptr<CudaQueue>> CudaQueue::create(ContextRef context, size_t tables) {
+  std::unique_ptr<CudaQueue> queue(new CudaQueue(context, tables));
   StatusOr<std::unique_ptr<StreamHolder>> stream = StreamHolder::create(context);
   if (!stream)
     return stream.status();
@@ -76,22 +81,30 @@ Status CudaQueue::launch(const Executable &executable, const Launch &launch) {
 StatusOr<void *> CudaQueue::tableOf(std::span<void *const> buffers) {
   std::vector<void *> key(buffers.begin(), buffers.end());
   auto found = tables_.find(key);
-  if (found != tables_.end())
+  if (found != tables_.end()) {
+    if (recording_)
+      named_.push_back(found->second);
     return static_cast<void *>(found->second->data());
-  if (recording_)
-    return Status(StatusCode::internal, "a recording of a launch that has not run before");
-  if (tables_.size() >= kMaxTables) {
-    MINIGPTC_RETURN_IF_ERROR(stream_->synchronize()); // Kernels may read them.
-    tables_.clear();
   }
+  if (tables_.size() >= maxTables_ && !recording_)
+    MINIGPTC_RETURN_IF_ERROR(dropTables());
   StatusOr<std::unique_ptr<Buffer>> table =
       allocateOnDevice(context_, buffers.size() * sizeof(void *));
   if (!table)
     return table.status();
   MINIGPTC_RETURN_IF_ERROR(transfer_->upload((*table)->data(), std::as_bytes(buffers)));
-  void *address = (*table)->data();
-  tables_.emplace(std::move(key), std::move(*table));
-  return address;
+  std::shared_ptr<Buffer> memory = std::move(*table);
+  if (recording_) // It has been dropped since the launch ran first.
+    named_.push_back(memory);
+  return static_cast<void *>(tables_.emplace(std::move(key), memory).first->second->data());
+}
+
+Status CudaQueue::dropTables() {
+  MINIGPTC_RETURN_IF_ERROR(stream_->synchronize()); // Kernels may read them.
+  std::erase_if(tables_, [](const auto &entry) { return entry.second.use_count() == 1; });
+  if (tables_.size() > maxTables_ / 2) // So that not each launch comes here.
+    maxTables_ = 2 * tables_.size();
+  return {};
 }
 
 StatusOr<CudaGemm *> CudaQueue::products() {
@@ -149,12 +162,14 @@ Status CudaQueue::copyOverlapping(void *target, const void *source, uint64_t byt
     if (recording_)
       return Status(StatusCode::internal, "a recording of a copy that has not run before");
     MINIGPTC_RETURN_IF_ERROR(stream_->synchronize());
-    overlap_.reset();
+    overlap_.reset(); // A recording may have it still.
     StatusOr<std::unique_ptr<Buffer>> memory = allocateOnDevice(context_, bytes);
     if (!memory)
       return memory.status();
     overlap_ = std::move(*memory);
   }
+  if (recording_)
+    named_.push_back(overlap_);
   MINIGPTC_RETURN_IF_ERROR(check(
       cu().memcpyDtoDAsync(devicePtr(overlap_->data()), devicePtr(source), bytes, stream_->get()),
       "cuMemcpyDtoDAsync"));
@@ -201,6 +216,7 @@ Status CudaQueue::beginRecording() {
   // Relaxed: the caller may allocate memory of the host meanwhile.
   MINIGPTC_RETURN_IF_ERROR(
       check(cu().streamBeginCapture(stream_->get(), CaptureMode::relaxed), "cuStreamBeginCapture"));
+  named_.clear();
   recording_ = true;
   return {};
 }
@@ -211,11 +227,11 @@ StatusOr<std::unique_ptr<Recording>> CudaQueue::endRecording() {
   Graph graph = nullptr;
   MINIGPTC_RETURN_IF_ERROR(
       check(cu().streamEndCapture(stream_->get(), &graph), "cuStreamEndCapture"));
-  GraphExec executable = nullptr;
-  Result result = cu().graphInstantiate(&executable, graph, 0);
-  cu().graphDestroy(graph);
-  MINIGPTC_RETURN_IF_ERROR(check(result, "cuGraphInstantiate"));
-  return std::unique_ptr<Recording>(std::make_unique<CudaRecording>(context_, executable));
+  // Also if there is no memory for the recording.
+  std::unique_ptr<GraphHandle, Result (*)(Graph)> holder(graph, cu().graphDestroy);
+  auto recording = std::make_unique<CudaRecording>(context_, std::exchange(named_, {}));
+  MINIGPTC_RETURN_IF_ERROR(recording->instantiate(graph));
+  return std::unique_ptr<Recording>(std::move(recording));
 }
 
 Status CudaQueue::replay(const Recording &recording) {

@@ -10,10 +10,15 @@
 namespace minigptc::runtime::cuda {
 
 /// A stream of the GPU; recordings are CUDA graphs. Buffer tables of grouped kernels are kept
-/// in the GPU's memory, so that a launch that comes again uploads nothing.
+/// in the GPU's memory, so that a launch that comes again uploads nothing. A recording keeps what
+/// of the queue's memory it names.
 class CudaQueue final : public Queue {
 public:
-  static StatusOr<std::unique_ptr<CudaQueue>> create(ContextRef context);
+  /// More tables than most programs have; beyond, a caller's addresses change from run to run.
+  static constexpr size_t kTables = 4096;
+
+  /// With so many `tables` those that no recording has are dropped.
+  static StatusOr<std::unique_ptr<CudaQueue>> create(ContextRef context, size_t tables = kTables);
   ~CudaQueue() override;
 
   Stream stream() const { return stream_->get(); }
@@ -35,11 +40,13 @@ public:
   Status replay(const Recording &recording) override;
 
 private:
-  explicit CudaQueue(ContextRef context) : context_(std::move(context)) {}
+  CudaQueue(ContextRef context, size_t tables) : context_(std::move(context)), maxTables_(tables) {}
   const DriverApi &cu() const { return context_->driver(); }
   Status check(Result result, const char *call) const { return context_->check(result, call); }
   /// In the GPU's memory.
   StatusOr<void *> tableOf(std::span<void *const> buffers);
+  /// Those that no recording has.
+  Status dropTables();
   StatusOr<CudaGemm *> products();
   Status copyOverlapping(void *target, const void *source, uint64_t bytes);
 
@@ -47,9 +54,11 @@ private:
   std::unique_ptr<StreamHolder> stream_;
   std::unique_ptr<Transfer> transfer_; ///< of tables
   std::unique_ptr<CudaGemm> gemm_;     ///< null: no product yet
-  std::map<std::vector<void *>, std::unique_ptr<Buffer>> tables_;
-  std::unique_ptr<Buffer> overlap_; ///< between the ranges of a copy that overlap
+  std::map<std::vector<void *>, std::shared_ptr<Buffer>> tables_;
+  size_t maxTables_;
+  std::shared_ptr<Buffer> overlap_; ///< between the ranges of a copy that overlap
   bool recording_ = false;
+  std::vector<std::shared_ptr<Buffer>> named_; ///< by what is being recorded
 };
 
 } // namespace minigptc::runtime::cuda
