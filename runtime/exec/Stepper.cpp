@@ -171,10 +171,12 @@ static Status unplaced(const Entry &entry, const Status &failure) {
 Status Stepper::runOnDevice(const Entry &entry, DeviceArguments &arguments,
                             const StepOptions &options) {
   EntryMemory &memory = state_->memoryOf(entry);
-  Status status = submit(entry, memory, arguments, options);
-  if (status)
-    if (status = memory.readSmall(*queue_); !status)
-      status = unplaced(entry, status);
+  // What has been submitted before something throws is waited for, too.
+  Status status = guarded([&] {
+    MINIGPTC_RETURN_IF_ERROR(submit(entry, memory, arguments, options));
+    Status read = memory.readSmall(*queue_);
+    return read ? read : unplaced(entry, read);
+  });
   if (status && options.meanwhile)
     try {
       (*options.meanwhile)();
@@ -222,34 +224,78 @@ Status Stepper::replay(const Entry &entry, const EntryMemory &memory,
   return status ? status : unplaced(entry, status);
 }
 
+namespace {
+/// A queue's recording, which ends with the scope whatever happens in it: a queue that goes on
+/// recording does no work.
+class RecordingScope {
+public:
+  explicit RecordingScope(Queue &queue) : queue_(queue) {}
+  ~RecordingScope() {
+    if (begun_)
+      try {
+        auto dropped = queue_.endRecording();
+      } catch (const std::exception &) {
+        // It has ended; what was thrown before is told.
+      }
+  }
+  Status begin() {
+    Status status = queue_.beginRecording();
+    begun_ = status.ok();
+    return status;
+  }
+  StatusOr<std::unique_ptr<Recording>> end() {
+    begun_ = false;
+    return queue_.endRecording();
+  }
+
+private:
+  Queue &queue_;
+  bool begun_ = false;
+};
+} // namespace
+
 Status Stepper::recordEntry(const Entry &entry, EntryMemory &memory) {
   std::vector<RecordedScalars::Input> inputs;
   for (size_t i = 0; i < entry.inputs.size(); ++i)
     inputs.push_back({static_cast<const std::byte *>(memory.addresses()[i]),
                       uint64_t(entry.inputs[i].type.numBytes())});
   memory.scalars = std::make_unique<RecordedScalars>(*device_, std::move(inputs));
-  recording_ = memory.scalars.get();
   cannotRecord_ = false;
-  Status status = queue_->beginRecording();
-  if (status) {
-    status =
-        runBlock(program_->blocks[entry.block], memory.addresses(), arena_->data(), scratch_, {});
-    if (status)
-      running_ = nullptr; // What fails now fails for the whole.
-    StatusOr<std::unique_ptr<Recording>> recording = queue_->endRecording();
-    if (status && !recording)
-      status = recording.status();
-    else if (status)
-      memory.recording = std::move(*recording);
+  Status status;
+  try {
+    status = recordBlock(program_->blocks[entry.block], memory);
+  } catch (...) {
+    stopRecording();
+    memory.forgetRecording();
+    throw;
   }
-  recording_ = nullptr;
-  if (link_)
-    link_->forget();
+  stopRecording();
   memory.recordable = !cannotRecord_;
   if (status && memory.recordable)
     return {};
   memory.forgetRecording();
   return cannotRecord_ ? Status() : failureOf(std::move(status));
+}
+
+Status Stepper::recordBlock(const Block &block, EntryMemory &memory) {
+  recording_ = memory.scalars.get();
+  RecordingScope scope(*queue_);
+  MINIGPTC_RETURN_IF_ERROR(scope.begin());
+  Status status = runBlock(block, memory.addresses(), arena_->data(), scratch_, {});
+  if (status)
+    running_ = nullptr; // What fails now fails for the whole.
+  StatusOr<std::unique_ptr<Recording>> recording = scope.end();
+  if (status && !recording)
+    return recording.status();
+  if (status)
+    memory.recording = std::move(*recording);
+  return status;
+}
+
+void Stepper::stopRecording() {
+  recording_ = nullptr;
+  if (link_)
+    link_->forget();
 }
 
 Status Stepper::failureOf(Status status) const {
@@ -309,8 +355,7 @@ Status Stepper::runBlock(const Block &block, std::span<void *const> arguments, s
     if (callsBlocks(instruction.opcode)) {
       if (options.observer)
         options.observer->enter(instruction);
-      MINIGPTC_RETURN_IF_ERROR(
-          runCalls(bound, frame + instruction.frame, calleeScratch, options));
+      MINIGPTC_RETURN_IF_ERROR(runCalls(bound, frame + instruction.frame, calleeScratch, options));
       if (recording_ && cannotRecord_)
         return {};
       if (options.observer)
@@ -333,8 +378,8 @@ Status Stepper::runBlock(const Block &block, std::span<void *const> arguments, s
   return {};
 }
 
-Status Stepper::runCalls(const BoundInstruction &bound, std::byte *frame,
-                         std::span<void *> scratch, const StepOptions &options) {
+Status Stepper::runCalls(const BoundInstruction &bound, std::byte *frame, std::span<void *> scratch,
+                         const StepOptions &options) {
   uint32_t target = bound.instruction.target;
   switch (bound.instruction.opcode) {
   case fb::Opcode::repeat:

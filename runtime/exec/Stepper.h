@@ -104,6 +104,9 @@ private:
   Status replay(const Entry &entry, const EntryMemory &memory, const DeviceArguments &arguments);
   /// Leaves no recording if there can be none.
   Status recordEntry(const Entry &entry, EntryMemory &memory);
+  Status recordBlock(const Block &block, EntryMemory &memory);
+  /// Whether it ended well or not.
+  void stopRecording();
   Status observe(const BoundInstruction &bound, StepObserver &observer);
   /// The failure of an instruction that has been waited for.
   Status failureOf(Status status) const;

@@ -111,6 +111,33 @@ TEST_CASE("cuda: a failure of the first run names the instruction") {
   CHECK_THAT(steps(session, 1).status().message(), Contains("cuGraphLaunch failed"));
 }
 
+TEST_CASE("cuda: what throws while a step is recorded leaves nothing behind") {
+  Machine machine;
+  FakeCuda &fake = machine.fake;
+  {
+    Session host = load(test::makeTestProgram(), "host");
+    Session session = load(test::makeCudaProgram(), "cuda:fake");
+    for (std::string call : {"cuLaunchKernel", "cublasLtMatmul", "cuGraphInstantiateWithFlags"}) {
+      INFO(call);
+      REQUIRE(steps(session, 1));
+      int recordings = fake.calls("cuStreamBeginCapture_v2");
+      int waits = fake.calls("cuStreamSynchronize");
+      fake.throwing = call;
+      Status status = steps(session, 1).status();
+      fake.throwing = "";
+      CHECK(status.code() == StatusCode::resourceExhausted);
+      CHECK_THAT(status.message(), Contains("not enough memory"));
+      CHECK(fake.calls("cuStreamBeginCapture_v2") == recordings + 1);
+      CHECK(fake.calls("cuStreamSynchronize") > waits);
+      CHECK(fake.captured.empty());
+      int replays = fake.calls("cuGraphLaunch");
+      checkSame(steps(session, 4), steps(host, 4));
+      CHECK(fake.calls("cuGraphLaunch") > replays);
+    }
+  }
+  CHECK(fake.alive() == "");
+}
+
 TEST_CASE("cuda: observers get the values of instructions") {
   Machine machine;
   Session session = load(test::makeCudaProgram(), "cuda:fake");

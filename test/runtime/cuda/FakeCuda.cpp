@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <new>
 
 namespace minigptc::runtime::test {
 namespace {
@@ -14,6 +15,8 @@ FakeCuda *fake = nullptr;
 /// Notes the call; true if it shall fail.
 bool fails(const char *symbol) {
   fake->called.push_back(symbol);
+  if (fake->throwing == symbol)
+    throw std::bad_alloc();
   return fake->failing == symbol;
 }
 
@@ -208,6 +211,9 @@ void fillCode(DriverApi &cu) {
       std::strcpy(static_cast<char *>(values[0]), fake->log.c_str());
       return Result::invalidPtx;
     }
+    bool isMachineCode = std::string_view(static_cast<const char *>(image)).starts_with("machine");
+    if (isMachineCode && fake->cubins != Result::success)
+      return fake->cubins;
     *module = make<Module>("cuModuleLoadDataEx");
     moduleTexts[*module] = static_cast<const char *>(image);
     return Result::success;

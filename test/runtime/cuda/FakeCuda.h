@@ -54,8 +54,10 @@ struct FakeCuda {
   int gpus = 2, arch = 90;
   size_t memory = size_t(1) << 30; ///< of a GPU
   std::map<std::string, FakeKernel> kernels;
-  std::string failing; ///< this function fails: outOfMemory of allocations, else launchFailed
+  std::string failing;  ///< this function fails: outOfMemory of allocations, else launchFailed
+  std::string throwing; ///< this function finds no memory of the host
   bool heuristicFinds = true;
+  cuda::Result cubins = cuda::Result::success; ///< of loading "machine code …"
   std::string log; ///< what the driver says about code that it does not load
 
   uint64_t uploaded = 0, downloaded = 0, copied = 0; ///< bytes of copies done
