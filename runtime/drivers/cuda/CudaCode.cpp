@@ -2,6 +2,7 @@
 
 #include "runtime/base/Log.h"
 
+#include <algorithm>
 #include <cstring>
 
 namespace minigptc::runtime::cuda {
@@ -32,6 +33,13 @@ CudaCode::~CudaCode() {
     return;
   for (Module module : modules_)
     context_->driver().moduleUnload(module);
+}
+
+/// Whether the driver takes no such machine code, as one that is older than the toolkit that made
+/// it; it may still compile PTX.
+static bool refusesCode(Result result) {
+  return result == Result::invalidImage || result == Result::noBinaryForGpu ||
+         result == Result::unsupportedPtxVersion;
 }
 
 Status CudaCode::loadAll(const DeviceCode &code) {
@@ -72,17 +80,28 @@ StatusOr<Module> CudaCode::loadWhole(const DeviceCode &code) {
     std::memcpy(image.data() + sizeof(header), code.emulated.data(), code.emulated.size());
     return loadModule(image.data(), "the kernels");
   }
-  if (const Cubin *cubin = findCubin(code.cubins, context_->arch()))
-    return loadModule(cubin->code.data(), "the kernels for sm_" + std::to_string(cubin->arch));
+  const Cubin *cubin = findCubin(code.cubins, context_->arch());
+  if (!cubin)
+    return Module(nullptr);
+  Result result = Result::success;
+  StatusOr<Module> loaded =
+      loadModule(cubin->code.data(), "the kernels for sm_" + std::to_string(cubin->arch), &result);
+  bool allHavePtx = std::ranges::none_of(
+      code.kernels, [](const KernelFacts &facts) { return facts.cuda.ptx.empty(); });
+  if (loaded || !refusesCode(result) || !allHavePtx)
+    return loaded;
+  logRemark(loaded.status().message() + "; it compiles their PTX instead");
   return Module(nullptr);
 }
 
-StatusOr<Module> CudaCode::loadModule(const void *image, const std::string &what) {
+StatusOr<Module> CudaCode::loadModule(const void *image, const std::string &what, Result *outcome) {
   char log[2048] = {};
   JitOption options[] = {JitOption::errorLogBuffer, JitOption::errorLogBufferSizeBytes};
   void *values[] = {log, reinterpret_cast<void *>(uintptr_t(sizeof(log) - 1))};
   Module module = nullptr;
   Result result = context_->driver().moduleLoadDataEx(&module, image, 2, options, values);
+  if (outcome)
+    *outcome = result;
   if (result == Result::success) {
     modules_.push_back(module);
     return module;

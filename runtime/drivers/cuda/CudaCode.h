@@ -2,7 +2,7 @@
 //
 // Of the forms that a program brings, the best for the GPU at hand: machine code for the
 // very architecture, machine code for an earlier one of its ten, else the driver compiles
-// each kernel's PTX.
+// each kernel's PTX. Machine code that the driver refuses is as if it were not there.
 //
 //   StatusOr<std::unique_ptr<CudaCode>> code = CudaCode::load(context, deviceCode);
 //   const CudaKernel &kernel = (*code)->kernel(3);
@@ -31,8 +31,9 @@ public:
 private:
   explicit CudaCode(ContextRef context) : context_(std::move(context)) {}
   Status loadAll(const DeviceCode &code);
-  /// `image` is of the form that the driver finds out.
-  StatusOr<Module> loadModule(const void *image, const std::string &what);
+  /// `image` is of the form that the driver finds out. `outcome` gets what the driver returns.
+  StatusOr<Module> loadModule(const void *image, const std::string &what,
+                              Result *outcome = nullptr);
   StatusOr<Module> loadWhole(const DeviceCode &code);
   Status addKernel(Module module, const KernelFacts &facts);
 

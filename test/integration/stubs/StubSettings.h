@@ -5,6 +5,7 @@
 // memory as it is. The environment says what the machine has, and which call goes wrong:
 //
 //   STUB_CUDA="gpus=2,driver=12040"               # else: one GPU, CUDA 13.0
+//   STUB_CUDA="cubins=200"                        # machine code is refused with this error
 //   STUB_CUDA="fail=cuMemAlloc_v2:3:2"            # the third call of it returns error 2
 //   STUB_CUDA="later=cuLaunchKernel:40:700"       # what the 40th launch did, is an error 700 of
 //                                                 # every call from then on, as a GPU's fault is

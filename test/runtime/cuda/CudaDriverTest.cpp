@@ -1,8 +1,10 @@
 // The cuda driver against functions that a test fills: what it calls, in what order, what
 // it says when a call fails, and that it destroys all that it makes.
 #include "runtime/drivers/cuda/CudaDriver.h"
+#include "runtime/base/Log.h"
 #include "runtime/drivers/cuda/CudaCode.h"
 #include "runtime/drivers/cuda/CudaGemm.h"
+#include "runtime/drivers/cuda/CudaQueue.h"
 #include "test/runtime/cuda/FakeCuda.h"
 
 #include <catch2/catch.hpp>
@@ -234,10 +236,63 @@ TEST_CASE("cuda: a recording does nothing until it is replayed, then with new va
       CHECK(download(*device, *out) == numbers(kCount, value));
     }
     CHECK(fake.calls("cuLaunchKernel") == 1);
+  }
+  CHECK(fake.alive() == "");
+}
+
+TEST_CASE("cuda: recordings keep the memory of the queue that they name") {
+  FakeCuda fake;
+  addKernels(fake);
+  auto alive = [&] { return fake.objects["cuMemAlloc_v2"].size(); };
+  auto scaled = fake.kernels["grouped"].run;
+  fake.kernels["grouped"].run = [&](std::vector<void *> p) {
+    CHECK(fake.objects["cuMemAlloc_v2"].contains(p[0]));
+    scaled(p);
+  };
+  {
+    constexpr int kLaunches = 7;
+    constexpr size_t kTables = 3;
+    auto context = require(cuda::CudaContext::create(fake.api(), 0));
+    auto device = openFake(fake);
+    auto kernels = require(cuda::CudaCode::load(context, code()));
+    auto queue = require(cuda::CudaQueue::create(context, kTables));
+    auto in = upload(*device, numbers(kCount)), factor = upload(*device, {2});
+    std::vector<std::unique_ptr<Buffer>> outs;
+    for (int i = 0; i < 3 * kLaunches; ++i)
+      outs.push_back(upload(*device, numbers(kCount)));
+    auto launch = [&](int out) {
+      void *buffers[] = {in->data(), factor->data(), outs[size_t(out)]->data()};
+      return queue->launch(*kernels, {1, buffers});
+    };
+    // An entry with more launches than there shall be tables is recorded all the same.
+    auto entry = [&] {
+      for (int i = 0; i < kLaunches; ++i)
+        REQUIRE(launch(i));
+      REQUIRE(queue->copy(in->data() + 4, in->data(), 40));
+    };
+    size_t before = alive();
+    entry();
+    CHECK(alive() <= before + kTables + 1);
     REQUIRE(queue->beginRecording());
-    void *other[] = {in->data(), factor->data(), in->data()};
-    CHECK_THAT(queue->launch(*kernels, {1, other}).message(), Contains("has not run before"));
-    CHECK(queue->endRecording());
+    entry();
+    auto recording = require(queue->endRecording());
+    // Others come, and a copy that needs more memory.
+    size_t kept = alive();
+    for (int i = kLaunches; i < 3 * kLaunches; ++i)
+      REQUIRE(launch(i));
+    CHECK(alive() <= kept + kLaunches);
+    REQUIRE(queue->copy(in->data() + 4, in->data(), 80));
+    std::vector<float> other = numbers(kCount, 3);
+    REQUIRE(device->upload(in->data(), std::as_bytes(std::span(other))));
+    kept = alive();
+    REQUIRE(queue->replay(*recording));
+    for (int i = 0; i < kLaunches; ++i)
+      CHECK(download(*device, *outs[size_t(i)]) == numbers(kCount, 6));
+    recording.reset();
+    CHECK(alive() == kept - 1); // The copy's memory; the queue has the tables still.
+    for (int i = kLaunches; i < 2 * kLaunches; ++i)
+      REQUIRE(launch(i));
+    CHECK(alive() <= kept - 1 - kLaunches);
   }
   CHECK(fake.alive() == "");
 }
@@ -367,6 +422,26 @@ TEST_CASE("cuda: the code that is nearest to the GPU is taken") {
   auto device = openFake(fake);
   REQUIRE(device->load(both));
   CHECK(fake.calls("cuModuleLoadDataEx") == 1);
+  // What the driver refuses, as its toolkit is newer, is made of PTX: a module for each kernel.
+  std::vector<std::string> remarks;
+  setLogSink([&](LogLevel, const std::string &text) { remarks.push_back(text); });
+  for (cuda::Result refusal : {cuda::Result::invalidImage, cuda::Result::noBinaryForGpu,
+                               cuda::Result::unsupportedPtxVersion}) {
+    fake.cubins = refusal;
+    fake.called.clear();
+    CHECK(require(device->load(both))->kernels() == 2);
+    CHECK(fake.calls("cuModuleLoadDataEx") == 3);
+  }
+  setLogSink({});
+  CHECK(remarks.size() == 3);
+  CHECK_THAT(remarks[0], Contains("the kernels for sm_90") && Contains("PTX instead"));
+  CHECK(fake.calls("cuModuleUnload") == 2);
+  DeviceCode bare = both;
+  bare.kernels[1].cuda.ptx = {};
+  CHECK_THAT(device->load(bare).status().message(), Contains("the kernels for sm_90"));
+  fake.cubins = cuda::Result::launchFailed;
+  CHECK_THAT(device->load(both).status().message(), Contains("the kernels for sm_90"));
+  fake.cubins = cuda::Result::success;
   fake.table->emulated = true;
   CHECK_THAT(device->load(both).status().message(), Contains("no code for the emulated device"));
 }

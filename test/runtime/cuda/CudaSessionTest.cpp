@@ -112,13 +112,13 @@ TEST_CASE("cuda: a failure of the first run names the instruction") {
 }
 
 TEST_CASE("cuda: what throws while a step is recorded leaves nothing behind") {
-  Machine machine;
-  FakeCuda &fake = machine.fake;
-  {
-    Session host = load(test::makeTestProgram(), "host");
-    Session session = load(test::makeCudaProgram(), "cuda:fake");
-    for (std::string call : {"cuLaunchKernel", "cublasLtMatmul", "cuGraphInstantiateWithFlags"}) {
-      INFO(call);
+  for (std::string call : {"cuLaunchKernel", "cublasLtMatmul", "cuGraphInstantiateWithFlags"}) {
+    INFO(call);
+    Machine machine;
+    FakeCuda &fake = machine.fake;
+    {
+      Session host = load(test::makeTestProgram(), "host");
+      Session session = load(test::makeCudaProgram(), "cuda:fake");
       REQUIRE(steps(session, 1));
       int recordings = fake.calls("cuStreamBeginCapture_v2");
       int waits = fake.calls("cuStreamSynchronize");
@@ -134,8 +134,8 @@ TEST_CASE("cuda: what throws while a step is recorded leaves nothing behind") {
       checkSame(steps(session, 4), steps(host, 4));
       CHECK(fake.calls("cuGraphLaunch") > replays);
     }
+    CHECK(fake.alive() == "");
   }
-  CHECK(fake.alive() == "");
 }
 
 TEST_CASE("cuda: observers get the values of instructions") {
