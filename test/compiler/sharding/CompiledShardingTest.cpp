@@ -37,14 +37,15 @@ TEST_CASE("Compiled programs on many devices compute what one does") {
   ModuleRunner runner;
   runner.context().printOpOnDiagnostic(false);
   for (uint64_t seed = 0; seed < 120; ++seed) {
-    bool gradient = seed % 2 == 1;
+    bool gradient = seed % 2 == 1, narrow = seed % 5 == 4;
     auto module = generateProgram(
         runner.context(), seed + 500,
-        {.floatType = seed % 5 == 4 ? "bf16" : "f32",
+        {.floatType = narrow ? "bf16" : "f32",
          .steps = gradient ? 4 : 6,
          .differentiable = gradient,
          .callTwice = true});
-    annotate(*module, seed + 500, {.even = seed % 4 < 2, .loops = !gradient});
+    // Sums that a loop carries in bf16 are rounded in every round, so by how they are cut, too.
+    annotate(*module, seed + 500, {.even = seed % 4 < 2, .loops = !gradient && !narrow});
     std::string wrong = wrongCompiled(runner, *module, seed, gradient);
     INFO("seed " << seed << "\n" << (wrong.empty() ? "" : printModule(*module)));
     CHECK(wrong == "");
