@@ -294,6 +294,7 @@ StatusOr<Checkpoint> loadCheckpoint(const std::string &folder) {
                   "'" + path + "' is damaged: " + manifest.status().message());
 
   Checkpoint checkpoint;
+  checkpoint.contentHash = hash64(std::as_bytes(std::span(*text)));
   checkpoint.step = manifest->step;
   checkpoint.seed = manifest->seed;
   checkpoint.nextSample = manifest->nextSample;

@@ -47,6 +47,8 @@ struct Checkpoint {
   RunConfig config = {};
   ProductAlgorithms products = {};                         ///< of the program that made the steps
   std::vector<std::pair<std::string, Array>> tensors = {}; ///< by path, `state.…`
+  /// Of one that was read: the hash of its manifest, which has those of all data.
+  uint64_t contentHash = 0;
 };
 
 /// Writes `root/step-N` and returns its path. `keep` > 0: removes all but the

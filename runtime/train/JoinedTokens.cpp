@@ -1,6 +1,9 @@
 #include "runtime/train/JoinedTokens.h"
 
+#include "runtime/base/Hash.h"
+
 #include <algorithm>
+#include <bit>
 
 namespace minigptc::runtime {
 namespace {
@@ -16,6 +19,15 @@ public:
 
   int64_t size() const override { return parts_.empty() ? 0 : parts_.back().end; }
   std::vector<TokenPart> parts() const override { return parts_; }
+  uint64_t contentHash() const override {
+    Hasher64 hasher;
+    for (const WeightedTokens &source : sources_) {
+      const uint64_t part[] = {source.tokens->contentHash(),
+                               std::bit_cast<uint64_t>(source.weight)};
+      hasher.update(std::as_bytes(std::span(part)));
+    }
+    return hasher.finish();
+  }
   Status read(int64_t begin, std::span<int32_t> out) const override {
     auto part = std::ranges::upper_bound(parts_, begin, {}, &TokenPart::end);
     while (!out.empty()) {
@@ -41,6 +53,10 @@ public:
   PartTokens(const TokenSource &source, const TokenPart &part)
       : source_(source), begin_(part.begin), size_(part.end - part.begin) {}
   int64_t size() const override { return size_; }
+  uint64_t contentHash() const override {
+    const int64_t part[] = {begin_, size_};
+    return hash64(std::as_bytes(std::span(part)), source_.contentHash());
+  }
   Status read(int64_t begin, std::span<int32_t> out) const override {
     return source_.read(begin_ + begin, out);
   }
@@ -61,6 +77,10 @@ public:
     return source_->read(begin, out);
   }
   std::vector<TokenPart> parts() const override { return parts_; }
+  uint64_t contentHash() const override {
+    const int64_t form[] = {format_.separator, format_.ignoreIndex};
+    return hash64(std::as_bytes(std::span(form)), source_->contentHash());
+  }
   std::optional<DocumentRows> documents() const override { return format_; }
 
   Status findRows(int64_t context) {

@@ -1,6 +1,7 @@
 #include "runtime/train/Safetensors.h"
 
 #include "runtime/base/File.h"
+#include "runtime/base/Hash.h"
 
 #include <algorithm>
 #include <cstring>
@@ -209,6 +210,10 @@ std::string_view safetensorsName(DType dtype) {
 std::optional<DType> dtypeOfSafetensors(std::string_view name) {
   const ElementName *element = findElement(name);
   return element ? element->dtype : std::nullopt;
+}
+
+uint64_t SafetensorsFile::contentHash() const {
+  return hash64(std::as_bytes(std::span(contents_)));
 }
 
 StatusOr<SafetensorsFile> SafetensorsFile::open(const std::string &path) {

@@ -40,6 +40,8 @@ public:
   static StatusOr<SafetensorsFile> parse(std::vector<std::byte> bytes, const std::string &path);
 
   const std::string &path() const { return path_; }
+  /// Of all its bytes.
+  uint64_t contentHash() const;
   /// In the order of the data.
   const std::vector<StoredTensor> &tensors() const { return tensors_; }
   const StoredTensor *find(std::string_view name) const;

@@ -1,6 +1,7 @@
 #include "runtime/train/TokenSource.h"
 
 #include "runtime/base/File.h"
+#include "runtime/base/Hash.h"
 #include "runtime/base/Philox.h"
 #include "runtime/text/TokenFile.h"
 
@@ -12,6 +13,8 @@ namespace {
 /// Files up to this size are checked whole when they are opened, larger ones as
 /// they are read.
 constexpr size_t kCheckedBytes = size_t(1) << 30;
+/// Of larger ones, so many pieces tell them apart.
+constexpr size_t kPieces = 1024, kPieceBytes = 4096;
 
 class MappedTokens : public TokenSource {
 public:
@@ -20,6 +23,7 @@ public:
 
   int64_t size() const override { return options_.end - options_.begin; }
   Status read(int64_t begin, std::span<int32_t> out) const override;
+  uint64_t contentHash() const override;
   Status checkAll() const;
 
 private:
@@ -78,6 +82,23 @@ Status MappedTokens::read(int64_t begin, std::span<int32_t> out) const {
   return Status::success();
 }
 
+uint64_t MappedTokens::contentHash() const {
+  std::span<const std::byte> bytes(data() + options_.begin * options_.width,
+                                   size_t(size() * options_.width));
+  const int64_t form[] = {size(), options_.width};
+  Hasher64 hasher;
+  hasher.update(std::as_bytes(std::span(form)));
+  if (bytes.size() <= kCheckedBytes) {
+    hasher.update(bytes);
+    return hasher.finish();
+  }
+  hasher.update(std::as_bytes(std::span(&options_.infoHash, 1)));
+  for (size_t i = 0; i < kPieces; ++i) // The first bytes and the last ones among them.
+    hasher.update(bytes.subspan((bytes.size() - kPieceBytes) / (kPieces - 1) * i, kPieceBytes));
+  hasher.update(bytes.last(kPieceBytes));
+  return hasher.finish();
+}
+
 Status MappedTokens::checkAll() const {
   if (file_.bytes().size() > kCheckedBytes)
     return Status::success();
@@ -90,6 +111,11 @@ public:
   DummyTokens(int64_t size, int64_t vocabSize, RandomKey key)
       : size_(size), vocabSize_(vocabSize), key_(key) {}
   int64_t size() const override { return size_; }
+  uint64_t contentHash() const override {
+    const int64_t form[] = {size_, vocabSize_};
+    return hash64(std::as_bytes(std::span(form)),
+                  hash64(std::as_bytes(std::span(&key_, 1))));
+  }
   Status read(int64_t begin, std::span<int32_t> out) const override {
     for (size_t i = 0; i < out.size(); ++i)
       out[i] = int32_t(uniformBelow(key_, uint64_t(begin) + i, uint64_t(vocabSize_)));
@@ -148,8 +174,11 @@ StatusOr<std::unique_ptr<TokenSource>> openTokenFile(const std::string &path, in
                                                    "' is of another tokenizer: its hash is " +
                                                    info.tokenizer + ", that of the run's " + ours)
         .at(path + ".json");
-  return openTokens(path,
-                    {.width = info.width, .vocabSize = vocabSize, .headerBytes = info.headerBytes});
+  const std::string said = info.toJson();
+  return openTokens(path, {.width = info.width,
+                           .vocabSize = vocabSize,
+                           .headerBytes = info.headerBytes,
+                           .infoHash = hash64(std::as_bytes(std::span(said)))});
 }
 
 std::unique_ptr<TokenSource> makeDummyTokens(int64_t size, int64_t vocabSize, uint64_t seed,

@@ -53,6 +53,9 @@ public:
   virtual std::vector<TokenPart> parts() const { return {{0, size()}}; }
   /// Nothing: samples are cut from a stream in which documents follow each other.
   virtual std::optional<DocumentRows> documents() const { return std::nullopt; }
+  /// Tells it from others, by its size, its tokens (of files larger than a GiB, 1024 pieces
+  /// spread over them) and its parts; where it lies does not matter.
+  virtual uint64_t contentHash() const = 0;
 };
 
 /// Tokens [begin, end) of a file of elements of `width` bytes (1: a text, 2, 4).
@@ -62,6 +65,7 @@ struct TokenFileOptions {
   /// Part of the file, in tokens; end -1: all of it.
   int64_t begin = 0, end = -1;
   int64_t headerBytes = 0; ///< before the first token
+  uint64_t infoHash = 0;   ///< of what is said of the file; tells large ones apart
 };
 StatusOr<std::unique_ptr<TokenSource>> openTokens(const std::string &path,
                                                   const TokenFileOptions &options);

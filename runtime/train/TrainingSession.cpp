@@ -2,6 +2,7 @@
 
 #include "runtime/base/File.h"
 #include "runtime/text/TokenFile.h"
+#include "runtime/train/SameContents.h"
 #include "runtime/train/TrainingLoop.h"
 
 #include <algorithm>
@@ -25,6 +26,7 @@ struct TrainingSession::Impl {
   OutputFolder out{""};
   DataSources data;
   std::optional<Checkpoint> resumed;
+  std::optional<uint64_t> initHash; ///< of the weight file to begin with
 
   TrainingLog silent;
   TrainingLog &log() { return options.log ? *options.log : silent; }
@@ -33,6 +35,7 @@ struct TrainingSession::Impl {
   Status prepare();
   Status prepareHere();
   Status agreeOnRun();
+  std::vector<Content> contents() const;
   StatusOr<MetricsFile> openMetrics();
   Status loadResumed();
   Status checkSteps() const;
@@ -128,15 +131,29 @@ Status TrainingSession::Impl::prepare() {
     return prepareHere();
   MINIGPTC_RETURN_IF_ERROR(agreeOnRun());
   MINIGPTC_RETURN_IF_ERROR(options.processes->allWell("data and folders", prepareHere()));
-  std::string mine = std::to_string(data.train->size()) + " tokens" +
-                     (data.tokenizer ? " by tokenizer " + config.data.tokenizerHash : "") +
-                     (resumed ? ", after step " + std::to_string(resumed->step) : "");
-  StatusOr<std::string> first = options.processes->fromFirst("data and checkpoint", mine);
-  if (!first || *first == mine)
-    return first ? Status::success() : first.status();
-  return Status(StatusCode::failedPrecondition,
-                "process 0 would go on with " + *first + ", this one with " + mine)
-      .withHelp("all processes must see the same data and the same folder");
+  return agreeOnContents(*options.processes, contents());
+}
+
+/// What the files that are read have to have in common in all processes.
+std::vector<Content> TrainingSession::Impl::contents() const {
+  auto quoted = [](const std::string &path) { return path.empty() ? path : " '" + path + "'"; };
+  const std::string &from = options.resumeFrom.empty() ? options.outDir : options.resumeFrom;
+  const DataConfig &names = config.data;
+  std::vector<Content> all = {
+      {"the tokenizer" + quoted(names.tokenizer),
+       data.tokenizer ? "hash " + names.tokenizerHash : "none"},
+      contentOf("the training data" + quoted(names.textPath + names.trainPath), data.train.get()),
+      contentOf("the validation data" + quoted(names.textPath + names.valPath), data.val.get()),
+      {"the checkpoint that is gone on from, in '" + from + "',", "none"},
+      {"the weight file" + quoted(options.initFrom), "none"}};
+  if (resumed) {
+    Content &checkpoint = all[3];
+    checkpoint.value = "that of step " + std::to_string(resumed->step) + ", of " +
+                       contentOf("", resumed->contentHash).value;
+  }
+  if (initHash)
+    all[4] = contentOf(all[4].name, *initHash);
+  return all;
 }
 
 Status TrainingSession::Impl::prepareHere() {
@@ -155,6 +172,8 @@ Status TrainingSession::Impl::prepareHere() {
     StatusOr<SafetensorsFile> weights = SafetensorsFile::open(options.initFrom);
     if (!weights)
       return weights.status();
+    if (options.processes)
+      initHash = weights->contentHash();
   }
   for (const std::string &path : {options.saveWeights, options.dumpGrads})
     if (!path.empty() && isFirst())

@@ -9,6 +9,7 @@
 #include "runtime/train/Evaluation.h"
 #include "runtime/train/Generator.h"
 #include "runtime/train/OutputFolder.h"
+#include "runtime/train/SameContents.h"
 #include "runtime/train/TrainingSession.h"
 #include "tools/common/CommandLine.h"
 #include "tools/common/Launched.h"
@@ -109,14 +110,24 @@ Status Flags::apply(RunConfig &config) const {
   return Status::success();
 }
 
-/// Parameters of a weight file, or of the newest checkpoint in a run's folder.
-StatusOr<NamedArrays> loadParameters(const std::string &path, const ProgramMetadata &metadata) {
+/// Parameters of a weight file, or of the newest checkpoint in a run's folder, and what tells
+/// them from others.
+StatusOr<NamedArrays> loadParameters(const std::string &path, const ProgramMetadata &metadata,
+                                     Content *content = nullptr) {
   OutputFolder folder(path);
-  if (!folder.holdsRun())
+  if (!folder.holdsRun()) {
+    StatusOr<SafetensorsFile> file = SafetensorsFile::open(path);
+    if (!file)
+      return file.status();
+    if (content)
+      *content = contentOf("the weight file '" + path + "'", file->contentHash());
     return loadWeights(path, metadata.parameters);
+  }
   StatusOr<Checkpoint> checkpoint = loadNewestCheckpoint(folder.checkpoints(), printRemark);
   if (!checkpoint)
     return checkpoint.status();
+  if (content)
+    *content = contentOf("the newest checkpoint in '" + path + "'", checkpoint->contentHash);
   return parametersOf(checkpoint->tensors);
 }
 
@@ -124,12 +135,18 @@ Status evaluate(Session &session, const Flags &flags, const RunConfig &config,
                 const ProgramMetadata &metadata) {
   cancelOnSignals();
   SessionProgram program(session);
-  StatusOr<NamedArrays> parameters = loadParameters(flags.evaluated, metadata);
+  Content weights;
+  StatusOr<NamedArrays> parameters = loadParameters(flags.evaluated, metadata, &weights);
   if (!parameters)
     return parameters.status();
   StatusOr<DataSources> data = openData(config);
   if (!data)
     return data.status();
+  if (ProcessGroup *processes = session.processes())
+    MINIGPTC_RETURN_IF_ERROR(
+        agreeOnContents(*processes, {std::move(weights),
+                                     contentOf("the training data", data->train.get()),
+                                     contentOf("the validation data", data->val.get())}));
   StatusOr<Evaluator> evaluator = Evaluator::create(program, *parameters);
   if (!evaluator)
     return evaluator.status();

@@ -4,6 +4,7 @@
 #include "runtime/base/Format.h"
 #include "runtime/text/DataFolder.h"
 #include "runtime/train/Evaluation.h"
+#include "runtime/train/SameContents.h"
 #include "runtime/train/TextTokens.h"
 #include "tools/common/CommandLine.h"
 #include "tools/common/RunFlags.h"
@@ -84,6 +85,9 @@ Status evaluate(EvalFlags &flags, ProcessGroupRef processes) {
   auto tokens = openTokens(flags, model->config);
   if (!tokens)
     return tokens.status();
+  if (processes)
+    MINIGPTC_RETURN_IF_ERROR(runtime::agreeOnContents(
+        *processes, {runtime::contentOf("what is evaluated on", tokens->get())}));
   runtime::SessionProgram program(model->session);
   runtime::StatusOr<runtime::Evaluator> evaluator =
       runtime::Evaluator::create(program, model->parameters);

@@ -4,6 +4,7 @@
 #include "runtime/train/Checkpoint.h"
 #include "runtime/train/OutputFolder.h"
 #include "runtime/train/Safetensors.h"
+#include "runtime/train/SameContents.h"
 #include "runtime/train/TextTokens.h"
 #include "tools/common/CommandLine.h"
 
@@ -25,6 +26,7 @@ namespace {
 struct Source {
   runtime::RunConfig config;
   std::optional<runtime::Checkpoint> checkpoint;
+  runtime::Content content; ///< of the file or the checkpoint
 };
 
 runtime::StatusOr<Source> findSource(const WeightFlags &flags, bool quiet) {
@@ -38,7 +40,9 @@ runtime::StatusOr<Source> findSource(const WeightFlags &flags, bool quiet) {
         runtime::SafetensorsFile::open(flags.weights);
     if (!file)
       return file.status();
-    return Source{*config, std::nullopt};
+    return Source{*config, std::nullopt,
+                  runtime::contentOf("the weight file '" + flags.weights + "'",
+                                     file->contentHash())};
   }
   if (flags.model.chosen() || !flags.model.settings.empty())
     return Status(StatusCode::invalidArgument, "--run brings its own configuration; --preset, "
@@ -55,7 +59,10 @@ runtime::StatusOr<Source> findSource(const WeightFlags &flags, bool quiet) {
     return config.status();
   if (flags.oneDevice && !flags.model.choosesDevices())
     config->sharding = {};
-  return Source{std::move(*config), std::move(*checkpoint)};
+  runtime::Content content = runtime::contentOf(
+      "the checkpoint of step " + std::to_string(checkpoint->step) + " in '" + flags.run + "'",
+      checkpoint->contentHash);
+  return Source{std::move(*config), std::move(*checkpoint), std::move(content)};
 }
 
 } // namespace
@@ -66,9 +73,8 @@ runtime::StatusOr<TrainedModel> minigptc::loadTrained(const WeightFlags &flags,
   runtime::StatusOr<Source> source = findSource(flags, quiet);
   if (!source)
     return source.status();
-  MINIGPTC_RETURN_IF_ERROR(agree(
-      build.processes.get(), "the checkpoint's step",
-      source->checkpoint ? std::to_string(source->checkpoint->step) : "that of a weight file"));
+  if (build.processes)
+    MINIGPTC_RETURN_IF_ERROR(runtime::agreeOnContents(*build.processes, {source->content}));
   runtime::StatusOr<LoadedProgram> loaded = buildSession(source->config, entries, build);
   if (!loaded)
     return loaded.status();
