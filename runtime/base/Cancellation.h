@@ -25,8 +25,9 @@ void clearCancellation();
 /// From now on SIGINT and SIGTERM end the process at once, with `message` on stderr and exit
 /// status 130: for as long as there is nothing to be saved. `message` lives as long as the process.
 void endOnSignals(const char *message);
-/// SIGINT and SIGTERM request cancellation once; the next of the kind has its usual effect.
-void cancelOnSignals();
+/// SIGINT and SIGTERM request cancellation once; the next of the kind ends the process as
+/// `endOnSignals(again)` does.
+void cancelOnSignals(const char *again = "minigptc: error: interrupted again\n");
 
 } // namespace minigptc::runtime
 

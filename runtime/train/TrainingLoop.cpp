@@ -251,7 +251,8 @@ Status TrainingLoop::advance() {
 
 StatusOr<TrainingResult> TrainingLoop::run() {
   if (options_.handleSignals) {
-    cancelOnSignals();
+    cancelOnSignals("minigptc: error: interrupted again: nothing was saved since the last "
+                    "checkpoint\n");
     std::signal(SIGXFSZ, SIG_IGN); // A file beyond the limit is an error of its write.
   }
   if (done_ >= total())
