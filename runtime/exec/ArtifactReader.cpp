@@ -455,6 +455,13 @@ StatusOr<Program> readArtifact(std::span<const std::byte> bytes) {
   }
 }
 
+std::string driverOf(const Program &program) {
+  if (program.target != fb::TargetKind::cuda)
+    return "host";
+  // Nobody but the test device needs code for the emulator.
+  return program.emulated.empty() ? "cuda" : "cuda:test";
+}
+
 Status checkTarget(const Program &program) {
   if (program.target == fb::TargetKind::cuda)
     return {}; // The device tells, when it loads the code.

@@ -22,6 +22,9 @@ StatusOr<Program> readArtifact(std::span<const std::byte> bytes);
 /// The first step: magic, version, sizes, hashes.
 StatusOr<ArtifactHeader> checkArtifactHeader(std::span<const std::byte> bytes);
 
+/// The name of the driver that runs the program if none is chosen: host, cuda or cuda:test.
+std::string driverOf(const Program &program);
+
 /// Whether this machine can run the program's code: kind of CPU and features.
 Status checkTarget(const Program &program);
 

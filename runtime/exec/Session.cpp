@@ -66,8 +66,7 @@ Status ofDevice(int64_t device, Status status) {
 /// The driver that runs the program.
 static StatusOr<std::string> driverFor(const Program &program, const SessionOptions &options) {
   bool cuda = program.target == fb::TargetKind::cuda;
-  // Nobody but the test device needs code for the emulator.
-  std::string own = !cuda ? "host" : program.emulated.empty() ? "cuda" : "cuda:test";
+  std::string own = driverOf(program);
   if (options.driver.empty())
     return own;
   if (options.driver.starts_with("cuda") == cuda || !findDriver(options.driver))

@@ -39,6 +39,16 @@ static StatusOr<std::shared_ptr<const int>> lockFolder(const std::string &path) 
   return std::shared_ptr<const int>();
 }
 
+/// As `lock`; then the folder, which was made for this run, goes if nothing came into it.
+static std::shared_ptr<const int> removeIfEmpty(const std::string &path,
+                                                std::shared_ptr<const int> lock) {
+  const int *held = lock.get();
+  return std::shared_ptr<const int>(held, [path, lock = std::move(lock)](const int *) mutable {
+    ::rmdir(path.c_str()); // Fails if anything is in it.
+    lock.reset();
+  });
+}
+
 StatusOr<OutputFolder> OutputFolder::open(const std::string &path, bool resume) {
   if (path.empty())
     return Status(StatusCode::invalidArgument, "no output folder").withHelp("give --out DIR");
@@ -60,7 +70,7 @@ StatusOr<OutputFolder> OutputFolder::open(const std::string &path, bool resume) 
           .withHelp("--resume goes on with what is there; or choose another --out");
   }
   OutputFolder folder(path);
-  folder.lock_ = *std::move(lock);
+  folder.lock_ = fs::exists(status) ? *std::move(lock) : removeIfEmpty(path, *std::move(lock));
   MINIGPTC_RETURN_IF_ERROR(checkWritable(folder.metrics()));
   return folder;
 }

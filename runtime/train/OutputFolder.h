@@ -19,7 +19,7 @@ public:
   /// Makes the folder where it is missing and tries whether it can be written to.
   /// One that holds anything is refused unless `resume`, and one that a running process
   /// has open always: two runs would remove each other's files. It is open until all
-  /// copies of the object are gone.
+  /// copies of the object are gone; one that was made and is empty still is removed then.
   static StatusOr<OutputFolder> open(const std::string &path, bool resume);
   /// Names only; nothing is touched.
   explicit OutputFolder(std::string path) : path_(std::move(path)) {}

@@ -29,7 +29,8 @@ Status absent(const std::string &what, const std::string &help) {
   return Status(StatusCode::failedPrecondition, what).withHelp(help);
 }
 
-constexpr const char *kDriverHelp = "install NVIDIA's driver, or compile for the CPU: --target cpu";
+constexpr const char *kDriverHelp = "install NVIDIA's driver, or compile for the CPU: --target cpu "
+                                    "of `minigptc train` or `compile`";
 
 /// Sets one member; an absent symbol's name goes to `missing`, unless one is there already.
 template <typename Member>
@@ -70,7 +71,8 @@ std::string cudaVersion(int version) {
 Status describeInit(const DriverApi &driver, Result error) {
   switch (error) {
   case Result::noDevice:
-    return absent("no NVIDIA GPU is found", "compile for the CPU: --target cpu");
+    return absent("no NVIDIA GPU is found",
+                  "compile for the CPU: --target cpu of `minigptc train` or `compile`");
   case Result::stubLibrary:
     return absent("no NVIDIA driver: libcuda.so.1 is the toolkit's stub", kDriverHelp);
   case Result::systemDriverMismatch:
@@ -78,7 +80,8 @@ Status describeInit(const DriverApi &driver, Result error) {
                   "restart the machine, or install the driver again");
   default:
     return absent("the NVIDIA driver does not start: " + describe(driver, error),
-                  "see what `nvidia-smi` says, or compile for the CPU: --target cpu");
+                  "see what `nvidia-smi` says, or compile for the CPU: --target cpu of `minigptc "
+                  "train` or `compile`");
   }
 }
 
@@ -94,7 +97,8 @@ Status loadDriver(const LibrarySource &libraries, DriverApi &driver, int &versio
   if (version < kOldestDriver)
     return absent("the NVIDIA driver is too old: it is for CUDA " + cudaVersion(version) +
                       ", needed is CUDA " + cudaVersion(kOldestDriver),
-                  "install a newer driver, or compile for the CPU: --target cpu");
+                  "install a newer driver, or compile for the CPU: --target cpu of `minigptc "
+                  "train` or `compile`");
   if (!missing.empty())
     return absent("the NVIDIA driver lacks " + missing, kDriverHelp);
   if (Result result = driver.init(0); result != Result::success)

@@ -20,7 +20,9 @@ Status CudaContext::open() {
                                   std::pair(DeviceAttribute::capabilityMinor, &minor)})
     MINIGPTC_RETURN_IF_ERROR(
         check(cu.deviceGetAttribute(value, attribute, device_), "cuDeviceGetAttribute"));
-  name_ = (api_->emulated ? "emulated: " : "") + std::string(name);
+  name_ = name;
+  if (api_->emulated && !name_.starts_with("emulated"))
+    name_.insert(0, "emulated: ");
   arch_ = 10 * major + minor;
   if (arch_ < 80)
     return Status(StatusCode::failedPrecondition,

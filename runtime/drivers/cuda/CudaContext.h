@@ -31,7 +31,7 @@ public:
   Status enter() const;
   /// resourceExhausted, or internal: "CALL failed: CUDA_ERROR_… (…)", and what to do about it.
   Status check(Result result, const char *call) const;
-  /// "NVIDIA H200"; "emulated: …" if no GPU stands behind it.
+  /// "NVIDIA H200"; "emulated …" if no GPU stands behind it.
   const std::string &name() const { return name_; }
   int arch() const { return arch_; } ///< 90: sm_90
   int ordinal() const { return ordinal_; }

@@ -161,7 +161,7 @@ TEST_CASE("a product's algorithm is chosen, told, and used again where others ar
   {
     Multiplier first(0);
     plain = first();
-    CHECK(first.device->info().products.starts_with("cuBLASLt 13.1.0 on emulated: "));
+    CHECK(first.device->info().products.starts_with("cuBLASLt 13.1.0 on emulated device "));
     CHECK(first.algorithm() == "id 1, tile 20, stages 5, split 1, reduction 0, swizzling 0, "
                                "option 0, inner 0, cluster 0");
   }

@@ -53,9 +53,9 @@ TestDevices::TestDevices(std::unique_ptr<State> state) : state(std::move(state))
 static Status checkCount(int devices) {
   if (devices >= 1 && devices <= kMaxTestDevices)
     return {};
-  return Status(StatusCode::failedPrecondition,
-                std::to_string(devices) + " emulated devices; 1 to " +
-                    std::to_string(kMaxTestDevices) + " are possible");
+  return Status(StatusCode::invalidArgument, std::to_string(devices) + " emulated devices; 1 to " +
+                                                 std::to_string(kMaxTestDevices) + " are possible")
+      .withHelp("choose a mesh of that many devices, or --target cpu");
 }
 
 StatusOr<std::unique_ptr<TestDevices>> TestDevices::create(const TestDeviceOptions &options) {
