@@ -115,6 +115,7 @@ runtime::StatusOr<runtime::Session> bench::load(const Program &program, const Be
 }
 
 int main(int argc, char **argv) {
+  prepareSignals();
   CLI::App app("Measures how fast this build is, against what the machine can do");
   app.name("minigptc-bench");
   app.footer("Examples:\n"

@@ -4,6 +4,7 @@
 #include "runtime/base/Cancellation.h"
 #include "runtime/base/Suggest.h"
 
+#include <csignal>
 #include <cstdio>
 
 using namespace minigptc;
@@ -79,8 +80,22 @@ static std::string repeatedFlag(const CLI::App &command) {
   return "";
 }
 
+/// A value of no characters, as of a variable that is not set, is no way to leave a flag out:
+/// refused, but where text is asked for ("TEXT", which strings without a type name are, too).
+static void refuseEmptyValues(CLI::App &app) {
+  auto notEmpty = [](std::string &value) {
+    return std::string(value.empty() ? "the value is empty: leave the flag out, or name one" : "");
+  };
+  for (CLI::Option *option : app.get_options())
+    if (option->get_items_expected_max() > 0 && option->get_type_name() != "TEXT")
+      option->check(CLI::Validator(notEmpty, ""));
+  for (CLI::App *subcommand : app.get_subcommands([](CLI::App *) { return true; }))
+    refuseEmptyValues(*subcommand);
+}
+
 static int parse(CLI::App &app, int argc, char **argv, int &exitStatus) {
   try {
+    refuseEmptyValues(app);
     app.parse(argc, argv);
     return exitStatus;
   } catch (const CLI::CallForHelp &e) {
@@ -100,13 +115,32 @@ static int parse(CLI::App &app, int argc, char **argv, int &exitStatus) {
       return usageError(flag + " is given more than once", "which one is meant? Keep that");
     // "--mode: 1 required MODE missing"
     std::string what = e.what();
-    if (size_t colon = what.find(": 1 required "); what.ends_with(" missing") && colon < what.size())
+    if (size_t colon = what.find(": 1 required ");
+        what.ends_with(" missing") && colon < what.size())
       what = what.substr(0, colon) + " is given without a value";
     return usageError(what, "`" + commandLineOf(command) + " --help` shows the usage");
   }
 }
 
-void minigptc::reportInterruption() { runtime::endOnSignals("minigptc: error: interrupted\n"); }
+void minigptc::prepareSignals() {
+  runtime::endOnSignals("minigptc: error: interrupted\n");
+  std::signal(SIGXFSZ, SIG_IGN);
+}
+
+CLI::Validator minigptc::between(int64_t least, int64_t most) {
+  auto inRange = [least, most](std::string &value) -> std::string {
+    int64_t number = 0;
+    if (CLI::detail::lexical_cast(value, number) && number >= least && number <= most)
+      return "";
+    return "must be between " + std::to_string(least) + " and " + std::to_string(most) + ", not " +
+           value;
+  };
+  return CLI::Validator(inRange, "");
+}
+
+void minigptc::addThreadsOption(CLI::App &app, int &threads, const std::string &what) {
+  app.add_option("--threads", threads, what)->type_name("N")->check(between(1, 1024));
+}
 
 int minigptc::parseCommandLine(CLI::App &app, int argc, char **argv, int &exitStatus) {
   try {

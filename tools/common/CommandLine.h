@@ -3,7 +3,7 @@
 // What the tools have in common. No LLVM: `minigptc-run` uses it as well.
 //
 //   int main(int argc, char **argv) {
-//     reportInterruption();
+//     prepareSignals();
 //     CLI::App app("...");
 //     int exitStatus = 0;
 //     ... add options, a callback that sets exitStatus
@@ -33,11 +33,19 @@ void printRemark(const std::string &text);
 int reportStatus(const runtime::Status &status);
 
 /// From now on Ctrl-C and SIGTERM end the process with "minigptc: error: interrupted" and exit
-/// status 130, until a run that has something to save takes them over. First thing of `main`.
-void reportInterruption();
+/// status 130, until a run that has something to save takes them over; and a file that grows
+/// beyond the limit (`ulimit -f`) is an error of its write, after which temporary files are
+/// removed, instead of the process's end. First thing of `main`.
+void prepareSignals();
 
-/// Parses and runs the chosen callback. Unknown flags and subcommands name the
-/// nearest valid one (exit 2); exceptions of a callback become errors (exit 1).
+/// A whole number in these bounds, said so if it is not.
+CLI::Validator between(int64_t least, int64_t most);
+/// --threads N, from 1 to 1024. `threads` is 0, the default, only if the flag is not given.
+void addThreadsOption(CLI::App &app, int &threads, const std::string &what);
+
+/// Parses and runs the chosen callback. Values that are empty are refused, but of type TEXT.
+/// Unknown flags and subcommands name the nearest valid one (exit 2); exceptions of a callback
+/// become errors (exit 1).
 int parseCommandLine(CLI::App &app, int argc, char **argv, int &exitStatus);
 
 } // namespace minigptc

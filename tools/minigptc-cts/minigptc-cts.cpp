@@ -7,6 +7,9 @@
 #include "runtime/base/File.h"
 #include "runtime/cts/Conformance.h"
 #include "runtime/cts/KernelTimes.h"
+#include "runtime/drivers/Builtin.h"
+#include "runtime/exec/ArtifactReader.h"
+#include "runtime/hal/Driver.h"
 #include "tools/common/CommandLine.h"
 
 #include <memory>
@@ -18,7 +21,7 @@ using namespace minigptc::runtime;
 namespace {
 
 struct Flags {
-  std::string program, driver = "cuda", json, records;
+  std::string program, driver, json, records;
   int secondsEach = 60;
   bool large = false;
   DevicePeaks peaks;
@@ -99,11 +102,38 @@ Status time(const Flags &flags) {
   return {};
 }
 
+/// The driver that is named, else the program's; and whether it has a device.
+Status chooseDriver(Flags &flags) {
+  if (flags.driver.empty() && flags.program.empty())
+    flags.driver = "cuda";
+  if (flags.driver.empty()) {
+    StatusOr<std::vector<std::byte>> bytes = readFile(flags.program);
+    if (!bytes)
+      return bytes.status();
+    StatusOr<Program> program = readArtifact(*bytes);
+    if (!program)
+      return Status(program.status()).at(flags.program);
+    flags.driver = driverOf(*program);
+  }
+  registerBuiltinDrivers();
+  if (!findDriver(flags.driver)) {
+    Status unknown = openDevice(flags.driver, 0).status();
+    return Status(StatusCode::invalidArgument, unknown.message()).withHelp(unknown.help());
+  }
+  return nameOfDevice(flags.driver).status(); // Asked in another process: those that check fork.
+}
+
 CLI::App *addCommand(CLI::App &app, const char *name, const char *what, Flags &flags,
                      int &exitStatus, Status (*run)(const Flags &)) {
   CLI::App *command = app.add_subcommand(name, what);
-  command->add_option("--driver", flags.driver, "host, cuda or cuda:test")->capture_default_str();
-  command->callback([&flags, &exitStatus, run] { exitStatus = reportStatus(run(flags)); });
+  command
+      ->add_option("--driver", flags.driver,
+                   "host, cuda or cuda:test (default: what the program is for)")
+      ->type_name("NAME");
+  command->callback([&flags, &exitStatus, run] {
+    Status chosen = chooseDriver(flags);
+    exitStatus = reportStatus(chosen ? run(flags) : chosen);
+  });
   return command;
 }
 
@@ -117,6 +147,7 @@ void addProgram(CLI::App *command, Flags &flags) {
 } // namespace
 
 int main(int argc, char **argv) {
+  prepareSignals();
   CLI::App app("Checks a device and the kernels of programs on it");
   app.name("minigptc-cts");
   app.require_subcommand(1);

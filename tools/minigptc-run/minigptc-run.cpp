@@ -42,16 +42,16 @@ void Flags::addTo(CLI::App &app) {
   app.add_option("artifact", artifact, "The program, from `minigptc compile`")
       ->type_name("FILE.mgx")
       ->required();
-  app.add_option("--threads", threads,
-                 "CPU threads of a device (default: all cores, or a device's share of them)")
-      ->type_name("N");
+  addThreadsOption(app, threads,
+                   "CPU threads of a device (default: all cores, or a device's share of them)");
   app.add_option("--driver", driver,
                  "cuda: a program for the emulated device, cuda:test, on a GPU (default: what the "
                  "program is for)")
       ->type_name("NAME");
   app.add_option("--devices", devices,
                  "Number of devices, threads of this process (default: what the program is for)")
-      ->type_name("N");
+      ->type_name("N")
+      ->check(between(1, int64_t(1) << 20));
   app.add_flag("--check-replicas", checkReplicas,
                "After each step, compare what devices should hold alike");
   app.add_option("--time", timedSteps, "Time so many steps on random tokens; train nothing")
@@ -93,8 +93,6 @@ Status notNegative(const char *flag, std::optional<int64_t> value, int64_t least
 
 Status Flags::apply(RunConfig &config) const {
   MINIGPTC_RETURN_IF_ERROR(run.apply(config));
-  MINIGPTC_RETURN_IF_ERROR(notNegative("--threads", threads, 0));
-  MINIGPTC_RETURN_IF_ERROR(notNegative("--devices", devices, 0));
   MINIGPTC_RETURN_IF_ERROR(notNegative("--time", timedSteps, 1));
   MINIGPTC_RETURN_IF_ERROR(notNegative("--log-interval", logInterval, 1));
   MINIGPTC_RETURN_IF_ERROR(notNegative("--eval-interval", evalInterval, 0));
@@ -247,7 +245,7 @@ Status runArtifact(Flags &flags, ProcessGroupRef processes) {
 } // namespace
 
 int main(int argc, char **argv) {
-  reportInterruption();
+  prepareSignals();
   CLI::App app("Trains, evaluates or times a compiled program");
   app.name("minigptc-run");
   app.set_version_flag("--version",

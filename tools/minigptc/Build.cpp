@@ -9,6 +9,7 @@
 #include "runtime/drivers/Builtin.h"
 #include "runtime/exec/DriverThreads.h"
 #include "runtime/hal/Driver.h"
+#include "tools/common/CommandLine.h"
 
 #include <algorithm>
 #include <chrono>
@@ -31,8 +32,7 @@ void minigptc::addOverlapOption(CLI::App &app, std::string &overlap) {
 }
 
 void BuildFlags::addTo(CLI::App &app) {
-  app.add_option("--threads", threads, "Threads to compile and run with (default: all cores)")
-      ->type_name("N");
+  addThreadsOption(app, threads, "Threads to compile and run with (default: all cores)");
   app.add_option("--target", target,
                  "cpu, cuda, or cuda:test, which emulates a GPU and is slow (default: cuda where "
                  "a driver and a GPU are found, else cpu)")
@@ -81,9 +81,6 @@ std::string BuildFlags::describeTarget() const {
 }
 
 Status BuildFlags::check() const {
-  if (threads < 0 || threads > 1024)
-    return Status(StatusCode::invalidArgument,
-                  "--threads must be between 0 and 1024, not " + std::to_string(threads));
   std::vector<std::string> targets = targetNames();
   if (!target.empty() && std::ranges::find(targets, target) == targets.end()) {
     std::string all;
@@ -140,6 +137,11 @@ runtime::StatusOr<LoadedProgram> minigptc::buildSession(const runtime::RunConfig
                                                         const ProgramOptions &options,
                                                         const BuildFlags &flags) {
   MINIGPTC_RETURN_IF_ERROR(flags.check());
+  // An artifact for the emulated device may go to a GPU; what runs here does not.
+  if (!flags.gpuArchs.empty() && flags.target == "cuda:test")
+    return Status(StatusCode::invalidArgument,
+                  "--gpu-arch is for target cuda, not cuda:test, where no machine code is run")
+        .withHelp("leave it out; `minigptc compile` takes both");
   MINIGPTC_RETURN_IF_ERROR(checkDevices(config, flags));
   // What cannot run here is not compiled first.
   runtime::registerBuiltinDrivers();

@@ -36,7 +36,7 @@ struct BuildFlags {
   std::string chosenTarget() const;
   /// "cuda:test (emulated: …)": what is printed of it.
   std::string describeTarget() const;
-  /// A wrong --threads, --target or --cpu: to be refused before anything is done.
+  /// A wrong --target, --gpu-arch or --cpu: to be refused before anything is done.
   runtime::Status check() const;
 };
 

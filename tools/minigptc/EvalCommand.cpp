@@ -22,7 +22,7 @@ struct EvalFlags {
   WeightFlags weights;
   BuildFlags build;
   std::string text, data, tokenizer;
-  bool json = false;
+  bool json = false, quiet = false;
 };
 
 /// The tokens to evaluate: what the flags name, whole, else what the run held out.
@@ -74,7 +74,7 @@ void printReport(const runtime::LossReport &report, double bytesPerToken, bool j
 
 Status evaluate(EvalFlags &flags, ProcessGroupRef processes) {
   flags.build.processes = processes;
-  bool quiet = flags.json || !isFirst(processes.get());
+  bool quiet = flags.json || flags.quiet || !isFirst(processes.get());
   runtime::StatusOr<TrainedModel> model =
       loadTrained(flags.weights, flags.build, {.training = false}, quiet);
   if (!model)
@@ -132,6 +132,7 @@ void minigptc::addEvalCommand(CLI::App &app, int &exitStatus) {
                    "Folder or tokenizer.json (default: that of the run; without one, bytes)")
       ->type_name("DIR");
   command->add_flag("--json", flags->json, "Print a JSON object");
+  command->add_flag("--quiet", flags->quiet, "Errors and results only");
   command->callback([=, &exitStatus] {
     exitStatus = reportStatus(asOneOfProcesses([&](ProcessGroupRef processes) {
       return guardCompile([&] { return evaluate(*flags, processes); });

@@ -272,6 +272,10 @@ Status inspect(const InspectFlags &flags) {
   if (!program)
     return Status(program.status().code(), flags.file + ": " + program.status().message())
         .withHelp(program.status().help());
+  if (!flags.cost.empty() && program->target == fb::TargetKind::cpu)
+    return Status(runtime::StatusCode::invalidArgument,
+                  "--cost is of programs for GPUs; '" + flags.file + "' is for the CPU")
+        .withHelp("compile it with --target cuda, for which no GPU is needed");
   if (!flags.cost.empty())
     return printCost(*program, flags);
   if (flags.json)
@@ -291,9 +295,10 @@ void minigptc::addInspectCommand(CLI::App &app, int &exitStatus) {
                   "  minigptc inspect step.mgx --cost h200");
   auto flags = std::make_shared<InspectFlags>();
   command->add_option("FILE", flags->file, "The artifact")->required();
-  command->add_flag("--json", flags->json, "Print a JSON object");
-  command->add_flag("--markdown", flags->markdown,
-                    "Print the kernels, or --cost, as tables of a page");
+  CLI::Option *json = command->add_flag("--json", flags->json, "Print a JSON object");
+  command
+      ->add_flag("--markdown", flags->markdown, "Print the kernels, or --cost, as tables of a page")
+      ->excludes(json);
   command
       ->add_option("--cost", flags->cost,
                    "What a step would take on this GPU at best, by FLOPs and bytes: " +

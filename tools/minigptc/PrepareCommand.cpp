@@ -7,7 +7,6 @@
 #include "tools/common/CommandLine.h"
 
 #include <chrono>
-#include <csignal>
 #include <cstdlib>
 #include <memory>
 #include <unistd.h>
@@ -78,7 +77,6 @@ Status prepare(const PrepareFlags &flags) {
   if (!tokenizer)
     return tokenizer.status();
   runtime::cancelOnSignals();
-  std::signal(SIGXFSZ, SIG_IGN); // A file beyond the limit is an error of its write.
   ProgressLine line(flags.quiet);
   runtime::PreparationOptions options = flags.options;
   if (!flags.separator.empty())

@@ -13,7 +13,7 @@ static std::string describeVersion() {
 }
 
 int main(int argc, char **argv) {
-  reportInterruption();
+  prepareSignals();
   CLI::App app("minigptc traces a model written in C++, differentiates it and compiles the whole "
                "train step.",
                "minigptc");
