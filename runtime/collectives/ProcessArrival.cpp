@@ -18,6 +18,10 @@ constexpr std::string_view kPortKey = "process group's port";
 /// For a message that has begun to come.
 constexpr milliseconds kPatience(10000);
 constexpr uint32_t kLongestRoster = 1 << 26;
+/// Set when all have come: who comes after that is one too many.
+constexpr std::string_view kCompleteKey = "process group is complete";
+constexpr const char *kLauncherHelp =
+    "a launcher gives each process another RANK, from 0, and all of them the same WORLD_SIZE";
 
 Status failure(const std::string &what) { return Status(StatusCode::failedPrecondition, what); }
 
@@ -108,11 +112,13 @@ Status Reception::receiveOne(int listener, Arrival &arrival) {
   Status wrong;
   if (header.to != processes_.count)
     wrong = failure(who + " was started with WORLD_SIZE " + std::to_string(header.to) +
-                    ", process 0 with " + std::to_string(processes_.count));
+                    ", process 0 with " + std::to_string(processes_.count))
+                .withHelp(kLauncherHelp);
   else if (header.from < 1 || header.from >= processes_.count ||
            arrival.sockets.contains(header.from))
     wrong = failure("two processes were started with RANK " + std::to_string(header.from) + ": " +
-                    who + ", and one before it");
+                    who + ", and one before it")
+                .withHelp(kLauncherHelp);
   if (!wrong)
     sendNote(socket.get(), {MessageHeader::Kind::failed}, wrong.message());
   else
@@ -136,6 +142,16 @@ Status Reception::receiveAllOf(int listener, Arrival &arrival) {
   return status;
 }
 
+/// `otherwise`, unless all had come before this one.
+Status oneTooMany(const Processes &processes, TcpStore &store, const Status &otherwise) {
+  StatusOr<std::optional<std::string>> complete = store.find(kCompleteKey);
+  if (!complete || !*complete)
+    return otherwise;
+  return failure("two processes were started with RANK " + std::to_string(processes.rank) +
+                 ": all " + std::to_string(processes.count) + " had come before this one")
+      .withHelp(kLauncherHelp);
+}
+
 /// The other processes' side.
 Status visit(const Processes &processes, const ProcessOptions &options, Arrival &arrival) {
   StatusOr<std::string> port = arrival.store->get(kPortKey, options.arrival);
@@ -144,17 +160,21 @@ Status visit(const Processes &processes, const ProcessOptions &options, Arrival 
   std::string why;
   Descriptor socket = connectTo(processes.address, std::atoi(port->c_str()), why);
   if (!socket)
-    return failure("process 0 is not reached at " + processes.address + ":" + *port + ": " + why);
+    return oneTooMany(
+        processes, *arrival.store,
+        failure("process 0 is not reached at " + processes.address + ":" + *port + ": " + why));
   MessageHeader header{MessageHeader::Kind::roster, uint32_t(processes.rank),
                        uint32_t(processes.count)};
   std::string text;
   // Process 0 knows when it has waited enough, and says so.
   if (!sendNote(socket.get(), header, describeThis()) ||
       !receiveNote(socket.get(), header, text, Clock::now() + options.arrival + kPatience))
-    return failure("process 0 at " + processes.address + " has ended before all processes had come")
-        .withHelp("see what it says");
+    return oneTooMany(processes, *arrival.store,
+                      failure("process 0 at " + processes.address +
+                              " has ended before all processes had come")
+                          .withHelp("see what it says"));
   if (header.kind == MessageHeader::Kind::failed)
-    return failure(text);
+    return failure(text).withHelp("see what process 0 says");
   std::vector<std::string> lines;
   for (size_t at = 0, end; (end = text.find('\n', at)) != std::string::npos; at = end + 1)
     lines.push_back(text.substr(at, end - at));
@@ -180,12 +200,13 @@ StatusOr<Arrival> arrive(const Processes &processes, const ProcessOptions &optio
     MINIGPTC_RETURN_IF_ERROR(visit(processes, options, arrival));
     return arrival;
   }
-  StatusOr<Listener> listener = listenOn(0);
+  StatusOr<Listener> listener = listenOn(0, processes.address);
   if (!listener)
     return listener.status();
   MINIGPTC_RETURN_IF_ERROR(arrival.store->set(kPortKey, std::to_string(listener->port)));
   Reception reception(processes, options);
   MINIGPTC_RETURN_IF_ERROR(reception.receiveAllOf(listener->socket.get(), arrival));
+  MINIGPTC_RETURN_IF_ERROR(arrival.store->set(kCompleteKey, "yes"));
   return arrival;
 }
 

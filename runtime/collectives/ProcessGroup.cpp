@@ -84,14 +84,8 @@ const std::string &ProcessGroup::nameOf(int64_t rank) const {
 TcpStore &ProcessGroup::store() { return *impl_->arrival.store; }
 
 StatusOr<DeviceRange> ProcessGroup::devicesOf(int64_t rank, int64_t devices) const {
-  if (devices % count() == 0)
-    return DeviceRange{rank * (devices / count()), devices / count()};
-  return Status(StatusCode::invalidArgument,
-                "the program is for " + std::to_string(devices) +
-                    (devices == 1 ? " device" : " devices") + ", which " + std::to_string(count()) +
-                    " processes (WORLD_SIZE) can't share evenly")
-      .withHelp("choose a mesh with a multiple of " + std::to_string(count()) +
-                " devices, with --devices and --mode or --mesh, or start as many processes as fit");
+  MINIGPTC_RETURN_IF_ERROR(checkShares(count(), devices));
+  return DeviceRange{rank * (devices / count()), devices / count()};
 }
 
 //===----------------------------------------------------------------------===//

@@ -77,4 +77,16 @@ processesOf(const std::function<const char *(const char *)> &variable) {
   return std::optional<Processes>(std::move(all));
 }
 
+Status checkShares(int64_t processes, int64_t devices) {
+  if (devices % processes == 0)
+    return {};
+  std::string count = std::to_string(processes);
+  return Status(StatusCode::invalidArgument,
+                "the program is for " + std::to_string(devices) +
+                    (devices == 1 ? " device" : " devices") + ", which " + count +
+                    " processes (WORLD_SIZE) can't share evenly")
+      .withHelp("choose a mesh with a multiple of " + count +
+                " devices, with --devices and --mode or --mesh, or start as many processes as fit");
+}
+
 } // namespace minigptc::runtime

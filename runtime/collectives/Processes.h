@@ -37,6 +37,9 @@ struct Processes {
 StatusOr<std::optional<Processes>>
 processesOf(const std::function<const char *(const char *)> &variable);
 
+/// invalidArgument: so many processes can't share a mesh's devices evenly.
+Status checkShares(int64_t processes, int64_t devices);
+
 } // namespace minigptc::runtime
 
 #endif // MINIGPTC_RUNTIME_COLLECTIVES_PROCESSES_H

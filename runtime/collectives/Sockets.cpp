@@ -1,6 +1,7 @@
 #include "runtime/collectives/Sockets.h"
 
 #include <algorithm>
+#include <arpa/inet.h>
 #include <cerrno>
 #include <cstring>
 #include <netdb.h>
@@ -22,9 +23,19 @@ Descriptor::~Descriptor() {
     close(number_);
 }
 
-StatusOr<Listener> listenOn(int port) {
+/// Whether it is a loopback address of IPv4, which is set.
+static bool isLoopback(const std::string &address, in_addr &number) {
+  number.s_addr = htonl(INADDR_LOOPBACK);
+  return address == "localhost" || (inet_pton(AF_INET, address.c_str(), &number) == 1 &&
+                                    ntohl(number.s_addr) >> 24 == 127);
+}
+
+StatusOr<Listener> listenOn(int port, const std::string &address) {
+  in_addr loopback{};
+  const bool onlyFour = isLoopback(address, loopback), onlySix = address == "::1";
   Listener made;
-  made.socket = Descriptor(socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  if (!onlyFour)
+    made.socket = Descriptor(socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0));
   bool six = bool(made.socket);
   if (!six) // A machine without IPv6.
     made.socket = Descriptor(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
@@ -36,17 +47,21 @@ StatusOr<Listener> listenOn(int port) {
   sockaddr_in address4{};
   address4.sin_family = AF_INET;
   address4.sin_port = htons(uint16_t(port));
+  if (onlyFour)
+    address4.sin_addr = loopback;
+  if (onlySix)
+    address6.sin6_addr = in6addr_loopback;
   if (six)
     setsockopt(listener, IPPROTO_IPV6, IPV6_V6ONLY, &no, sizeof(no));
-  auto *address =
+  auto *place =
       six ? reinterpret_cast<sockaddr *>(&address6) : reinterpret_cast<sockaddr *>(&address4);
   socklen_t bytes = six ? sizeof(address6) : sizeof(address4);
-  if (bind(listener, address, bytes) != 0 || listen(listener, 1024) != 0 ||
-      getsockname(listener, address, &bytes) != 0)
+  if (bind(listener, place, bytes) != 0 || listen(listener, 1024) != 0 ||
+      getsockname(listener, place, &bytes) != 0)
     return Status(StatusCode::failedPrecondition, "process 0 cannot listen on port " +
                                                       std::to_string(port) + ": " +
                                                       std::strerror(errno))
-        .withHelp("set MASTER_PORT to one that is free");
+        .withHelp("set MASTER_PORT to one that is free; is there another process with RANK 0?");
   made.port = ntohs(six ? address6.sin6_port : address4.sin_port);
   return made;
 }

@@ -39,8 +39,9 @@ struct Listener {
   int port = 0;
 };
 
-/// On all addresses of this machine; port 0: any that is free.
-StatusOr<Listener> listenOn(int port);
+/// On all addresses of this machine, or on `address` alone if that is a loopback one, which no
+/// other machine reaches; port 0: any that is free.
+StatusOr<Listener> listenOn(int port, const std::string &address = "");
 /// One attempt; none says why.
 Descriptor connectTo(const std::string &address, int port, std::string &why);
 Descriptor acceptFrom(int listener);

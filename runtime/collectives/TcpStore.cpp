@@ -50,7 +50,7 @@ Status failure(const std::string &what) { return Status(StatusCode::failedPrecon
 /// One thread, which never waits for one connection alone.
 class TcpStore::Server {
 public:
-  static StatusOr<std::unique_ptr<Server>> start(int port);
+  static StatusOr<std::unique_ptr<Server>> start(const TcpStoreOptions &options);
   ~Server();
   int port() const { return port_; }
 
@@ -75,8 +75,8 @@ private:
   std::thread thread_;
 };
 
-StatusOr<std::unique_ptr<TcpStore::Server>> TcpStore::Server::start(int port) {
-  StatusOr<Listener> listener = listenOn(port);
+StatusOr<std::unique_ptr<TcpStore::Server>> TcpStore::Server::start(const TcpStoreOptions &options) {
+  StatusOr<Listener> listener = listenOn(options.port, options.address);
   if (!listener)
     return listener.status();
   auto server = std::make_unique<Server>();
@@ -197,12 +197,13 @@ StatusOr<std::unique_ptr<TcpStore>> TcpStore::open(const TcpStoreOptions &option
   store->timeout_ = options.timeout;
   TcpStoreOptions reached = options;
   if (options.serves) {
-    StatusOr<std::unique_ptr<Server>> server = Server::start(options.port);
+    StatusOr<std::unique_ptr<Server>> server = Server::start(options);
     if (!server)
       return server.status();
     store->server_ = std::move(*server);
     store->port_ = reached.port = store->server_->port();
-    reached.address = "localhost";
+    if (options.address != "::1" && !options.address.starts_with("127.")) // Listened on alone.
+      reached.address = "localhost";
   }
   store->place_ = options.address + ":" + std::to_string(store->port_);
   MINIGPTC_RETURN_IF_ERROR(store->connect(reached));

@@ -11,8 +11,8 @@
 //   // hash 98… in process 1 (…)
 //
 // Weight files and checkpoints are hashed whole. Of tokens, files of more than a GiB are hashed
-// in 1024 pieces spread over them, with their size and what their side files say: they are compared in the time of a few MiB,
-// and another token here and there can go unnoticed.
+// in 1024 pieces spread over them, with their size and what their side files say: they are
+// compared in the time of a few MiB, and another token here and there can go unnoticed.
 //
 //===----------------------------------------------------------------------===//
 #ifndef MINIGPTC_RUNTIME_TRAIN_SAMECONTENTS_H

@@ -148,6 +148,14 @@ TEST_CASE("who never comes is named, and so is who comes twice or is of another 
     thread.join();
   for (const Status &status : statuses)
     CHECK_THAT(status.message(), Contains("was started with WORLD_SIZE 2, process 0 with 3"));
+  // Also when all have come already.
+  checkAllWell(inProcesses(2, [](Group &group) -> Status {
+    Processes again = placeOf(1, 2, group->store().port());
+    Status third = group->isFirst() ? ProcessGroup::join(again, {.arrival = 5s}).status()
+                                    : Status(StatusCode::internal, "two processes");
+    MINIGPTC_RETURN_IF_ERROR(group->allWell("the third", {}));
+    return third.message().find("two processes") == 0 && !third ? Status() : third;
+  }));
 }
 
 TEST_CASE("devices are shared in blocks, or not at all") {

@@ -5,6 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/base/Cancellation.h"
+#include "runtime/base/File.h"
+#include "runtime/exec/ProcessCheck.h"
 #include "runtime/train/Checkpoint.h"
 #include "runtime/train/Evaluation.h"
 #include "runtime/train/Generator.h"
@@ -242,6 +244,15 @@ Status runArtifact(Flags &flags, ProcessGroupRef processes) {
   return train(*session, flags, config, std::move(processes));
 }
 
+/// What this process sees before it waits for others.
+Status checkBeforehand(const Flags &flags, int64_t processes) {
+  if (flags.timedSteps || flags.prompt)
+    return requireOneProcess(flags.prompt ? "generation" : "--time");
+  StatusOr<std::vector<std::byte>> artifact = readFile(flags.artifact);
+  // One that cannot be read is told to the others, who may have it.
+  return artifact ? checkProcesses(*artifact, flags.driver, processes) : Status::success();
+}
+
 } // namespace
 
 int main(int argc, char **argv) {
@@ -260,7 +271,8 @@ int main(int argc, char **argv) {
   int exitStatus = 0;
   app.callback([&] {
     exitStatus = reportStatus(asOneOfProcesses(
-        [&](ProcessGroupRef processes) { return runArtifact(flags, std::move(processes)); }));
+        [&](ProcessGroupRef processes) { return runArtifact(flags, std::move(processes)); },
+        [&](int64_t processes) { return checkBeforehand(flags, processes); }));
   });
   return parseCommandLine(app, argc, argv, exitStatus);
 }

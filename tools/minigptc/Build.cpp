@@ -110,13 +110,13 @@ TracedProgram minigptc::traceProgram(const runtime::RunConfig &config,
   return {std::move(program), now() - start};
 }
 
-Status minigptc::checkDevices(const runtime::RunConfig &config, const BuildFlags &flags) {
+Status minigptc::checkDevices(const runtime::RunConfig &config, const BuildFlags &flags,
+                              int64_t processes) {
   Mesh mesh = meshOf(config.sharding);
-  const runtime::ProcessGroup *group = flags.processes.get();
-  if (group)
+  if (processes > 1)
     MINIGPTC_RETURN_IF_ERROR(
-        checkDriver(*group, driverOf(flags.chosenTarget()), mesh.numDevices()));
-  const int64_t most = runtime::kMaxDriverThreads * (group ? group->count() : 1);
+        checkDriver(processes, driverOf(flags.chosenTarget()), mesh.numDevices()));
+  const int64_t most = runtime::kMaxDriverThreads * processes;
   if (mesh.numDevices() <= most)
     return Status::success();
   return Status(StatusCode::invalidArgument, "sharding.mesh_shape: the mesh " + mesh.toString() +
@@ -142,7 +142,8 @@ runtime::StatusOr<LoadedProgram> minigptc::buildSession(const runtime::RunConfig
     return Status(StatusCode::invalidArgument,
                   "--gpu-arch is for target cuda, not cuda:test, where no machine code is run")
         .withHelp("leave it out; `minigptc compile` takes both");
-  MINIGPTC_RETURN_IF_ERROR(checkDevices(config, flags));
+  MINIGPTC_RETURN_IF_ERROR(
+      checkDevices(config, flags, flags.processes ? flags.processes->count() : 1));
   // What cannot run here is not compiled first.
   runtime::registerBuiltinDrivers();
   if (const runtime::Driver *driver = runtime::findDriver(driverOf(flags.chosenTarget())))

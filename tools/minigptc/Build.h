@@ -66,7 +66,8 @@ runtime::StatusOr<LoadedProgram> buildSession(const runtime::RunConfig &config,
 
 /// Fails if the mesh has more devices than the processes simulate, as a plan may, or the
 /// processes cannot share them.
-runtime::Status checkDevices(const runtime::RunConfig &config, const BuildFlags &flags);
+runtime::Status checkDevices(const runtime::RunConfig &config, const BuildFlags &flags,
+                             int64_t processes);
 
 /// Fails if training the model with its batch can't fit into this machine's memory.
 runtime::Status checkFits(const runtime::RunConfig &config);

@@ -134,8 +134,13 @@ void minigptc::addEvalCommand(CLI::App &app, int &exitStatus) {
   command->add_flag("--json", flags->json, "Print a JSON object");
   command->add_flag("--quiet", flags->quiet, "Errors and results only");
   command->callback([=, &exitStatus] {
-    exitStatus = reportStatus(asOneOfProcesses([&](ProcessGroupRef processes) {
-      return guardCompile([&] { return evaluate(*flags, processes); });
-    }));
+    exitStatus = reportStatus(asOneOfProcesses(
+        [&](ProcessGroupRef processes) {
+          return guardCompile([&] { return evaluate(*flags, processes); });
+        },
+        [&](int64_t processes) {
+          return guardCompile(
+              [&] { return checkBeforehand(flags->weights, flags->build, processes); });
+        }));
   });
 }

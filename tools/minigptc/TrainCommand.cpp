@@ -78,7 +78,8 @@ Status train(TrainFlags &flags, ProcessGroupRef processes) {
   if (!config)
     return config.status();
   MINIGPTC_RETURN_IF_ERROR(flags.run.apply(*config));
-  MINIGPTC_RETURN_IF_ERROR(checkDevices(*config, flags.build));
+  MINIGPTC_RETURN_IF_ERROR(
+      checkDevices(*config, flags.build, processes ? processes->count() : 1));
   MINIGPTC_RETURN_IF_ERROR(checkFits(*config));
 
   if (flags.run.resumes() && flags.model.chosen() && !config->data.isNamed())
@@ -125,6 +126,14 @@ Status train(TrainFlags &flags, ProcessGroupRef processes) {
   return Status::success();
 }
 
+/// What this process sees before it waits for others.
+Status checkBeforehand(TrainFlags flags, int64_t processes) {
+  MINIGPTC_RETURN_IF_ERROR(flags.build.check());
+  useConfigOfResumedRun(flags);
+  runtime::StatusOr<runtime::RunConfig> config = flags.model.resolve(/*quiet=*/true);
+  return config ? checkDevices(*config, flags.build, processes) : wrongEverywhere(config.status());
+}
+
 } // namespace
 
 void minigptc::addTrainCommand(CLI::App &app, int &exitStatus) {
@@ -140,8 +149,12 @@ void minigptc::addTrainCommand(CLI::App &app, int &exitStatus) {
   command->add_flag("--explain", flags->explain,
                     "Print what the devices send each other, as `minigptc explain`, first");
   command->callback([=, &exitStatus] {
-    exitStatus = reportStatus(asOneOfProcesses([&](ProcessGroupRef processes) {
-      return guardCompile([&] { return train(*flags, processes); });
-    }));
+    exitStatus = reportStatus(asOneOfProcesses(
+        [&](ProcessGroupRef processes) {
+          return guardCompile([&] { return train(*flags, processes); });
+        },
+        [&](int64_t processes) {
+          return guardCompile([&] { return checkBeforehand(*flags, processes); });
+        }));
   });
 }

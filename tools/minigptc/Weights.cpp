@@ -1,7 +1,9 @@
 //===- Weights.cpp - parameters for eval and generate ---------------------===//
 #include "tools/minigptc/Weights.h"
 
+#include "runtime/base/File.h"
 #include "runtime/train/Checkpoint.h"
+#include "runtime/train/CheckpointManifest.h"
 #include "runtime/train/OutputFolder.h"
 #include "runtime/train/Safetensors.h"
 #include "runtime/train/SameContents.h"
@@ -65,7 +67,32 @@ runtime::StatusOr<Source> findSource(const WeightFlags &flags, bool quiet) {
   return Source{std::move(*config), std::move(*checkpoint), std::move(content)};
 }
 
+/// The configuration in the newest checkpoint, if that much of it can be read.
+std::optional<runtime::RunConfig> newestConfig(const std::string &run) {
+  std::string root = run + "/checkpoints";
+  std::vector<int64_t> steps = runtime::listCheckpoints(root);
+  if (steps.empty())
+    return std::nullopt;
+  auto text =
+      runtime::readTextFile(root + "/step-" + std::to_string(steps.back()) + "/manifest.json");
+  if (!text)
+    return std::nullopt;
+  auto manifest = runtime::CheckpointManifest::fromJson(*text);
+  return manifest ? std::optional(std::move(manifest->config)) : std::nullopt;
+}
+
 } // namespace
+
+Status minigptc::checkBeforehand(const WeightFlags &flags, const BuildFlags &build,
+                                 int64_t processes) {
+  MINIGPTC_RETURN_IF_ERROR(build.check());
+  std::optional<runtime::RunConfig> saved;
+  if (flags.weights.empty() && !(saved = newestConfig(flags.run)))
+    return Status::success();
+  runtime::StatusOr<runtime::RunConfig> config =
+      saved ? flags.model.onDevices(*saved) : flags.model.resolve(/*quiet=*/true);
+  return config ? checkDevices(*config, build, processes) : wrongEverywhere(config.status());
+}
 
 runtime::StatusOr<TrainedModel> minigptc::loadTrained(const WeightFlags &flags,
                                                       const BuildFlags &build,

@@ -28,6 +28,10 @@ struct TrainedModel {
 
 /// Reads the newest checkpoint of a run, or a weight file, and compiles these entries of
 /// the model.
+/// What is wrong with so many processes, as far as it is seen without the weights.
+runtime::Status checkBeforehand(const WeightFlags &flags, const BuildFlags &build,
+                                int64_t processes);
+
 runtime::StatusOr<TrainedModel> loadTrained(const WeightFlags &flags, const BuildFlags &build,
                                             const ProgramOptions &entries, bool quiet);
 
