@@ -75,7 +75,8 @@ private:
   std::thread thread_;
 };
 
-StatusOr<std::unique_ptr<TcpStore::Server>> TcpStore::Server::start(const TcpStoreOptions &options) {
+StatusOr<std::unique_ptr<TcpStore::Server>>
+TcpStore::Server::start(const TcpStoreOptions &options) {
   StatusOr<Listener> listener = listenOn(options.port, options.address);
   if (!listener)
     return listener.status();

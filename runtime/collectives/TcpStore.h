@@ -7,7 +7,7 @@
 //   if (rank == 0) (*store)->set("id", id);
 //   StatusOr<std::string> id = (*store)->get("id");
 //
-// The port is open to the network, as launchers expect it to be: whoever reaches it can read
+// The port is open to the network, unless the address is a loopback one: who reaches it can read
 // and set keys, and nothing else. Lengths are checked before memory is taken.
 //
 //===----------------------------------------------------------------------===//

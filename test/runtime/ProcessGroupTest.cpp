@@ -4,6 +4,7 @@
 #include "runtime/base/Shards.h"
 #include "runtime/collectives/ProcessWorld.h"
 #include "runtime/collectives/Processes.h"
+#include "runtime/collectives/TcpStore.h"
 #include "runtime/drivers/host/HostDriver.h"
 #include "test/runtime/support/CollectiveCases.h"
 
