@@ -38,6 +38,8 @@ inline constexpr size_t kMaxRank = 16;
 
 /// dataLoss: "not a valid artifact: WHAT".
 Status invalidArtifact(const std::string &what);
+/// The same of a block, at the instruction of that number if it has one.
+Status invalidBlock(const Block &block, size_t instruction, const std::string &what);
 
 /// The root, if every table and vector lies inside and is aligned; `metadata` is.
 const fb::Artifact *verifyTables(std::span<const std::byte> metadata);

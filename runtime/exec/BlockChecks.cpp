@@ -33,12 +33,7 @@ public:
   }
 
 private:
-  Status fail(const std::string &what) const {
-    std::string text = "block " + quote(block_.name);
-    if (number_ < block_.instructions.size())
-      text += ", instruction " + std::to_string(number_);
-    return invalidArtifact(text + ": " + what);
-  }
+  Status fail(const std::string &what) const { return invalidBlock(block_, number_, what); }
 
   Status checkBuffer(const BufferRef &buffer) const {
     uint64_t limit = block_.frameSize;
@@ -448,6 +443,13 @@ private:
 };
 
 } // namespace
+
+Status invalidBlock(const Block &block, size_t instruction, const std::string &what) {
+  std::string text = "block " + quote(block.name);
+  if (instruction < block.instructions.size())
+    text += ", instruction " + std::to_string(instruction);
+  return invalidArtifact(text + ": " + what);
+}
 
 Status checkBlock(const Program &program, const Block &block) {
   MINIGPTC_RETURN_IF_ERROR(BlockChecker(program, block).check());

@@ -1,5 +1,4 @@
 // Collectives of a block that go on beside other instructions: these leave their memory alone.
-#include "runtime/base/Log.h"
 #include "runtime/exec/ArtifactReader.h"
 
 #include <map>
@@ -97,12 +96,7 @@ public:
   }
 
 private:
-  Status fail(const std::string &what) const {
-    std::string text = "block " + quote(block_.name);
-    if (number_ < block_.instructions.size())
-      text += ", instruction " + std::to_string(number_);
-    return invalidArtifact(text + ": " + what);
-  }
+  Status fail(const std::string &what) const { return invalidBlock(block_, number_, what); }
 
   Status land(uint32_t start) {
     if (start >= number_ || !flies_[start])
