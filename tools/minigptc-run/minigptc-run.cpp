@@ -116,11 +116,12 @@ StatusOr<NamedArrays> loadParameters(const std::string &path, const ProgramMetad
                                      Content *content = nullptr) {
   OutputFolder folder(path);
   if (!folder.holdsRun()) {
-    StatusOr<SafetensorsFile> file = SafetensorsFile::open(path);
-    if (!file)
-      return file.status();
-    if (content)
+    if (content) {
+      StatusOr<SafetensorsFile> file = SafetensorsFile::open(path);
+      if (!file)
+        return file.status();
       *content = contentOf("the weight file '" + path + "'", file->contentHash());
+    }
     return loadWeights(path, metadata.parameters);
   }
   StatusOr<Checkpoint> checkpoint = loadNewestCheckpoint(folder.checkpoints(), printRemark);
@@ -135,18 +136,19 @@ Status evaluate(Session &session, const Flags &flags, const RunConfig &config,
                 const ProgramMetadata &metadata) {
   cancelOnSignals();
   SessionProgram program(session);
+  ProcessGroup *processes = session.processes();
   Content weights;
-  StatusOr<NamedArrays> parameters = loadParameters(flags.evaluated, metadata, &weights);
+  StatusOr<NamedArrays> parameters =
+      loadParameters(flags.evaluated, metadata, processes ? &weights : nullptr);
   if (!parameters)
     return parameters.status();
   StatusOr<DataSources> data = openData(config);
   if (!data)
     return data.status();
-  if (ProcessGroup *processes = session.processes())
-    MINIGPTC_RETURN_IF_ERROR(
-        agreeOnContents(*processes, {std::move(weights),
-                                     contentOf("the training data", data->train.get()),
-                                     contentOf("the validation data", data->val.get())}));
+  if (processes)
+    MINIGPTC_RETURN_IF_ERROR(agreeOnContents(
+        *processes, {std::move(weights), contentOf("the training data", data->train.get()),
+                     contentOf("the validation data", data->val.get())}));
   StatusOr<Evaluator> evaluator = Evaluator::create(program, *parameters);
   if (!evaluator)
     return evaluator.status();
@@ -157,7 +159,7 @@ Status evaluate(Session &session, const Flags &flags, const RunConfig &config,
     StatusOr<LossReport> report = evaluator->wholeLoss(*source);
     if (!report)
       return report.status();
-    if (!isFirst(session.processes()))
+    if (!isFirst(processes))
       continue;
     std::printf("%s: loss %.9g, perplexity %.6g, %.6g bits a token, %lld tokens\n", split,
                 report->loss, report->perplexity(), report->bitsPerToken(),

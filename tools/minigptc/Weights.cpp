@@ -31,7 +31,8 @@ struct Source {
   runtime::Content content; ///< of the file or the checkpoint
 };
 
-runtime::StatusOr<Source> findSource(const WeightFlags &flags, bool quiet) {
+/// The content of a weight file is looked at only where processes compare it.
+runtime::StatusOr<Source> findSource(const WeightFlags &flags, bool quiet, bool compared) {
   if (flags.run.empty() == flags.weights.empty())
     return Status(StatusCode::invalidArgument, "either --run DIR or --weights FILE is needed");
   if (!flags.weights.empty()) {
@@ -42,9 +43,10 @@ runtime::StatusOr<Source> findSource(const WeightFlags &flags, bool quiet) {
         runtime::SafetensorsFile::open(flags.weights);
     if (!file)
       return file.status();
-    return Source{*config, std::nullopt,
-                  runtime::contentOf("the weight file '" + flags.weights + "'",
-                                     file->contentHash())};
+    runtime::Content content;
+    if (compared)
+      content = runtime::contentOf("the weight file '" + flags.weights + "'", file->contentHash());
+    return Source{*config, std::nullopt, std::move(content)};
   }
   if (flags.model.chosen() || !flags.model.settings.empty())
     return Status(StatusCode::invalidArgument, "--run brings its own configuration; --preset, "
@@ -97,7 +99,7 @@ Status minigptc::checkBeforehand(const WeightFlags &flags, const BuildFlags &bui
 runtime::StatusOr<TrainedModel> minigptc::loadTrained(const WeightFlags &flags,
                                                       const BuildFlags &build,
                                                       const ProgramOptions &entries, bool quiet) {
-  runtime::StatusOr<Source> source = findSource(flags, quiet);
+  runtime::StatusOr<Source> source = findSource(flags, quiet, build.processes != nullptr);
   if (!source)
     return source.status();
   if (build.processes)
