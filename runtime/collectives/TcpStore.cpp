@@ -213,6 +213,11 @@ StatusOr<std::unique_ptr<TcpStore>> TcpStore::open(const TcpStoreOptions &option
 
 TcpStore::~TcpStore() = default;
 
+Status TcpStore::gone() const {
+  return failure("the store of process 0 at " + place_ + " is gone")
+      .withHelp("see what process 0 says: it has ended, or the network fails");
+}
+
 /// The server may start later than this process.
 Status TcpStore::connect(const TcpStoreOptions &options) {
   auto deadline = Clock::now() + options.timeout;
@@ -228,8 +233,10 @@ Status TcpStore::connect(const TcpStoreOptions &options) {
         .withHelp("MASTER_ADDR and MASTER_PORT say where it is; is it running?");
   char heard[kGreeting.size()];
   if (!sendAll(socket_.get(), kGreeting, Clock::now() + kPatience) ||
-      !receiveAll(socket_.get(), heard, sizeof(heard), Clock::now() + kPatience) ||
-      std::string_view(heard, sizeof(heard)) != kGreeting)
+      !receiveAll(socket_.get(), heard, sizeof(heard), Clock::now() + kPatience))
+    return failure("what answers at " + place_ + " has closed the connection")
+        .withHelp("see what process 0 says: it has ended, or MASTER_PORT is another program's");
+  if (std::string_view(heard, sizeof(heard)) != kGreeting)
     return failure("what answers at " + place_ + " is not process 0 of this program")
         .withHelp("set MASTER_PORT to one that no other program uses");
   return {};
@@ -240,10 +247,8 @@ StatusOr<std::optional<std::string>> TcpStore::ask(char operation, std::string_v
   if (key.size() > kLongestKey || value.size() > kLongestValue)
     return Status(StatusCode::invalidArgument, "a key or value too long for the store");
   std::lock_guard lock(mutex_);
-  Status gone = failure("the store of process 0 at " + place_ + " is gone")
-                    .withHelp("see what process 0 says: it has ended, or the network fails");
   if (!socket_)
-    return gone;
+    return gone();
   Request request{operation, uint32_t(key.size()), uint32_t(value.size()),
                   uint32_t(std::clamp<int64_t>(timeout.count(), 0, 1 << 30))};
   auto deadline = Clock::now() + timeout + kPatience;
@@ -259,7 +264,7 @@ StatusOr<std::optional<std::string>> TcpStore::ask(char operation, std::string_v
   }
   if (!done) {
     socket_ = Descriptor(); // What comes later would be taken for another answer.
-    return gone;
+    return gone();
   }
   if (reply.result != 'v')
     return std::optional<std::string>();

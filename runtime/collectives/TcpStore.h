@@ -59,6 +59,7 @@ private:
   class Server;
   TcpStore() = default;
   Status connect(const TcpStoreOptions &options);
+  Status gone() const;
   StatusOr<std::optional<std::string>> ask(char operation, std::string_view key,
                                            std::string_view value,
                                            std::chrono::milliseconds timeout);

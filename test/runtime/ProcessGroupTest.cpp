@@ -150,8 +150,12 @@ TEST_CASE("who never comes is named, and so is who comes twice or is of another 
   auto saysWhy = Contains("was started with WORLD_SIZE 2, process 0 with 3");
   for (int process : {0, 2})
     CHECK_THAT(statuses[size_t(process)].message(), saysWhy);
-  // Process 0 ends at once: whoever comes after that finds only that it has gone.
-  CHECK_THAT(statuses[1].message(), saysWhy || Contains("has ended before all processes had come"));
+  // Process 0 ends at once: whoever is on its way then finds, at one door or another, that it has
+  // gone.
+  CHECK_THAT(statuses[1].message(), saysWhy ||
+                                        Contains("has ended before all processes had come") ||
+                                        EndsWith(" is gone") || Contains(" is not reached at ") ||
+                                        EndsWith(" has closed the connection"));
   // Also when all have come already.
   checkAllWell(inProcesses(2, [](Group &group) -> Status {
     Processes again = placeOf(1, 2, group->store().port());
