@@ -19,7 +19,7 @@ using DeviceTensors = std::vector<llvm::SmallVector<Tensor>>;
 /// Runs the one block of a region whose arguments have the given values, op by op, on all
 /// devices in lockstep; results are the terminator's operands. Ops are evaluated through
 /// `EvaluableOp`, what devices compute together through `TogetherOp`, calls through
-/// `CallOpInterface`, loops through `LoopOp`. Diagnostics name the op that failed.
+/// `CallOpInterface`, loops through `LoopOp`, branches as what they are. Diagnostics name the op that failed.
 llvm::FailureOr<DeviceTensors> evaluateRegion(mlir::Region &region, const DeviceTensors &arguments);
 /// On one device.
 llvm::LogicalResult evaluateRegion(mlir::Region &region, llvm::ArrayRef<Tensor> arguments,
@@ -35,6 +35,10 @@ llvm::LogicalResult evaluateCallable(mlir::Operation *callable, mlir::Operation 
 
 /// Calls a loop's body for one part after the other, on all devices in lockstep.
 llvm::FailureOr<DeviceTensors> evaluateLoop(graph::LoopOp loop, const DeviceTensors &operands);
+
+/// Devices with one predicate run the same function in lockstep, and no other devices with them.
+llvm::FailureOr<DeviceTensors> evaluateCond(graph::CondOp cond, const DeviceTensors &operands);
+llvm::FailureOr<DeviceTensors> evaluateWhile(graph::WhileOp loop, const DeviceTensors &operands);
 
 } // namespace minigptc::interpreter
 

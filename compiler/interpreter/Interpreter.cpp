@@ -68,6 +68,10 @@ private:
     }
     if (auto loop = dyn_cast<graph::LoopOp>(op))
       return evaluateLoop(loop, operands);
+    if (auto cond = dyn_cast<graph::CondOp>(op))
+      return evaluateCond(cond, operands);
+    if (auto loop = dyn_cast<graph::WhileOp>(op))
+      return evaluateWhile(loop, operands);
     DeviceTensors results(operands.size());
     if (auto evaluable = dyn_cast<graph::EvaluableOp>(op)) {
       for (auto [mine, made] : llvm::zip_equal(operands, results))
@@ -81,7 +85,8 @@ private:
       SmallVector<SmallVectorImpl<Tensor> *> made;
       for (SmallVector<Tensor> &mine : results)
         made.push_back(&mine);
-      together.evaluateTogether(SmallVector<ArrayRef<Tensor>>(operands.begin(), operands.end()), made);
+      together.evaluateTogether(SmallVector<ArrayRef<Tensor>>(operands.begin(), operands.end()),
+                                made);
       return results;
     }
     return op->emitError("the interpreter runs tensor ops, calls and fusions; it cannot run '")
@@ -92,8 +97,8 @@ private:
     dist::MeshOp mesh = dist::findMesh(op->getParentOfType<ModuleOp>());
     if (mesh && mesh.getMesh().getNumDevices() == int64_t(values.size()))
       return success();
-    return op->emitError("devices compute '") << op->getName() << "' together, but "
-                                              << values.size() << " of the mesh's run it";
+    return op->emitError("devices compute '")
+           << op->getName() << "' together, but " << values.size() << " of the mesh's run it";
   }
 
   Block &block;

@@ -1,4 +1,4 @@
-//===- Loops.cpp - functions called for one part after the other ----------===//
+//===- Loops.cpp - functions called again and again, or not at all --------===//
 #include "compiler/interpreter/Evaluation.h"
 #include "dialects/graph/IR/Graph.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -41,11 +41,19 @@ static void keep(graph::LoopOp loop, int64_t number, ArrayRef<Tensor> made,
   }
 }
 
+/// A function that an op names; null, and an error, if there is none.
+static func::FuncOp lookUpFunction(Operation *op, FlatSymbolRefAttr name) {
+  auto function = SymbolTable::lookupNearestSymbolFrom<func::FuncOp>(op, name);
+  if (!function)
+    op->emitError("calls ") << name << ", which the module does not have";
+  return function;
+}
+
 FailureOr<DeviceTensors> interpreter::evaluateLoop(graph::LoopOp loop,
                                                    const DeviceTensors &operands) {
-  auto body = SymbolTable::lookupNearestSymbolFrom<func::FuncOp>(loop, loop.getLoopBody());
+  func::FuncOp body = lookUpFunction(loop, loop.getLoopBody());
   if (!body)
-    return loop->emitError("calls ") << loop.getLoopBody() << ", which the module does not have";
+    return failure();
   DeviceTensors results(operands.size());
   for (auto [mine, given] : llvm::zip_equal(results, operands))
     for (auto [i, type] : llvm::enumerate(loop->getResultTypes())) {
@@ -64,4 +72,64 @@ FailureOr<DeviceTensors> interpreter::evaluateLoop(graph::LoopOp loop,
       keep(loop, number, parts, mine);
   }
   return results;
+}
+
+/// Calls a function on some of the devices, with what all have; the others' results are empty.
+static FailureOr<DeviceTensors> callOn(ArrayRef<size_t> devices, Operation *op,
+                                       FlatSymbolRefAttr name, const DeviceTensors &all) {
+  func::FuncOp function = lookUpFunction(op, name);
+  if (!function)
+    return failure();
+  DeviceTensors results(all.size()), arguments;
+  for (size_t device : devices)
+    arguments.push_back(all[device]);
+  FailureOr<DeviceTensors> made = evaluateCallable(function, op, arguments);
+  if (failed(made))
+    return failure();
+  for (auto [device, tensors] : llvm::zip_equal(devices, *made))
+    results[device] = std::move(tensors);
+  return results;
+}
+
+FailureOr<DeviceTensors> interpreter::evaluateCond(graph::CondOp cond,
+                                                   const DeviceTensors &operands) {
+  DeviceTensors results(operands.size()), inputs;
+  SmallVector<size_t> devices[2];
+  for (auto [device, mine] : llvm::enumerate(operands)) {
+    inputs.emplace_back(ArrayRef(mine).drop_front());
+    devices[mine[0].getInt(0) != 0].push_back(device);
+  }
+  for (bool holds : {true, false}) {
+    if (devices[holds].empty())
+      continue;
+    FailureOr<DeviceTensors> made =
+        callOn(devices[holds], cond, holds ? cond.getOnTrueAttr() : cond.getOnFalseAttr(), inputs);
+    if (failed(made))
+      return failure();
+    for (size_t device : devices[holds])
+      results[device] = std::move((*made)[device]);
+  }
+  return results;
+}
+
+FailureOr<DeviceTensors> interpreter::evaluateWhile(graph::WhileOp loop,
+                                                    const DeviceTensors &operands) {
+  DeviceTensors arguments = operands;
+  size_t constants = loop.getConstants().size();
+  for (auto running = llvm::to_vector(llvm::seq(operands.size()));;) {
+    FailureOr<DeviceTensors> holds = callOn(running, loop, loop.getConditionAttr(), arguments);
+    if (failed(holds))
+      return failure();
+    llvm::erase_if(running, [&](size_t device) { return !(*holds)[device][0].getInt(0); });
+    if (running.empty())
+      break;
+    FailureOr<DeviceTensors> next = callOn(running, loop, loop.getBodyAttr(), arguments);
+    if (failed(next))
+      return failure();
+    for (size_t device : running)
+      llvm::move((*next)[device], arguments[device].begin() + constants);
+  }
+  for (SmallVector<Tensor> &mine : arguments)
+    mine.erase(mine.begin(), mine.begin() + constants);
+  return arguments;
 }

@@ -36,39 +36,6 @@ static LogicalResult evaluateHostCall(HostCallOp op, ArrayRef<Tensor> operands,
   return success();
 }
 
-/// Calls a function of the module.
-static LogicalResult callFunction(Operation *op, FlatSymbolRefAttr name, ArrayRef<Tensor> operands,
-                                  SmallVectorImpl<Tensor> &results) {
-  auto callee = SymbolTable::lookupNearestSymbolFrom<func::FuncOp>(op, name);
-  if (!callee)
-    return op->emitError("calls ") << name << ", which the module does not have";
-  return evaluateCallable(callee, op, operands, results);
-}
-
-static LogicalResult evaluateCond(CondOp op, ArrayRef<Tensor> operands,
-                                  SmallVectorImpl<Tensor> &results) {
-  FlatSymbolRefAttr branch = operands[0].getInt(0) ? op.getOnTrueAttr() : op.getOnFalseAttr();
-  return callFunction(op, branch, operands.drop_front(), results);
-}
-
-static LogicalResult evaluateWhile(WhileOp op, ArrayRef<Tensor> operands,
-                                   SmallVectorImpl<Tensor> &results) {
-  SmallVector<Tensor> arguments(operands);
-  size_t constants = op.getConstants().size();
-  for (;;) {
-    SmallVector<Tensor> holds, next;
-    if (failed(callFunction(op, op.getConditionAttr(), arguments, holds)))
-      return failure();
-    if (!holds[0].getInt(0))
-      break;
-    if (failed(callFunction(op, op.getBodyAttr(), arguments, next)))
-      return failure();
-    llvm::copy(next, arguments.begin() + constants);
-  }
-  results.append(arguments.begin() + constants, arguments.end());
-  return success();
-}
-
 static LogicalResult evaluateVjp(VjpOp op, ArrayRef<Tensor>, SmallVectorImpl<Tensor> &) {
   return op.emitError("the interpreter does not differentiate; run --graph-autodiff first");
 }
@@ -76,8 +43,6 @@ static LogicalResult evaluateVjp(VjpOp op, ArrayRef<Tensor>, SmallVectorImpl<Ten
 void interpreter::attachStructureModels(MLIRContext *context) {
   attachModel<FusionOp, evaluateFusion>(context);
   attachModel<HostCallOp, evaluateHostCall>(context);
-  attachModel<CondOp, evaluateCond>(context);
-  attachModel<WhileOp, evaluateWhile>(context);
   attachModel<VjpOp, evaluateVjp>(context);
 }
 

@@ -37,9 +37,10 @@ public:
 
   /// Whether devices wait for each other in an op.
   bool isIn(Operation *op) {
-    if (FlatSymbolRefAttr callee = getCallee(op))
-      return isInFunction(symbols.lookup(callee.getValue()));
-    return bool(getWaitingCollective(op));
+    return getWaitingCollective(op) ||
+           llvm::any_of(getCalledFunctions(op), [&](const CalledFunction &callee) {
+             return isInFunction(symbols.lookup(callee.name.getValue()));
+           });
   }
   /// Whether some function calls this one again and again: it is a layer.
   bool isLayer(Operation *function) const { return repeated.contains(function); }

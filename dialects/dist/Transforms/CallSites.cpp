@@ -1,27 +1,46 @@
-//===- CallSites.cpp - ops that call a function of whole tensors ----------===//
+//===- CallSites.cpp - ops that call functions of whole tensors -----------===//
 #include "dialects/dist/Transforms/CallSites.h"
 
 using namespace mlir;
 using namespace minigptc;
+using namespace minigptc::dist;
 
-FlatSymbolRefAttr dist::getCallee(Operation *op) {
+SmallVector<CalledFunction, 2> dist::getCalledFunctions(Operation *op) {
+  if (auto call = dyn_cast<func::CallOp>(op))
+    return {{call.getCalleeAttr()}};
   if (auto loop = dyn_cast<graph::LoopOp>(op))
-    return loop.getLoopBody();
-  auto call = dyn_cast<func::CallOp>(op);
-  return call ? call.getCalleeAttr() : FlatSymbolRefAttr();
+    return {{loop.getLoopBody()}};
+  // The predicate comes before what the functions get.
+  if (auto cond = dyn_cast<graph::CondOp>(op))
+    return {{cond.getOnTrueAttr(), 1}, {cond.getOnFalseAttr(), 1}};
+  if (auto loop = dyn_cast<graph::WhileOp>(op))
+    return {{loop.getBodyAttr()}, {loop.getConditionAttr(), 0, /*makesResults=*/false}};
+  return {};
 }
 
-void dist::setCallee(Operation *site, StringAttr name) {
-  auto callee = FlatSymbolRefAttr::get(name);
-  if (auto loop = dyn_cast<graph::LoopOp>(site))
-    loop.setLoopBody(callee);
-  else
-    cast<func::CallOp>(site).setCalleeAttr(callee);
+FlatSymbolRefAttr dist::getResultMaker(Operation *op) {
+  for (const CalledFunction &callee : getCalledFunctions(op))
+    if (callee.makesResults)
+      return callee.name;
+  return {};
 }
 
-SmallVector<Operation *> dist::getCallSites(const graph::FunctionGraph::Uses &uses) {
-  SmallVector<Operation *> sites(uses.calls.begin(), uses.calls.end());
-  llvm::copy_if(uses.others, std::back_inserter(sites), isCallSite);
+void dist::replaceCallee(Operation *site, StringAttr from, StringAttr to) {
+  for (NamedAttribute attribute : llvm::to_vector(site->getAttrs()))
+    if (auto name = dyn_cast<FlatSymbolRefAttr>(attribute.getValue());
+        name && name.getAttr() == from)
+      site->setAttr(attribute.getName(), FlatSymbolRefAttr::get(to));
+}
+
+SmallVector<CallSite> dist::getCallSites(func::FuncOp function,
+                                         const graph::FunctionGraph::Uses &uses) {
+  llvm::SetVector<Operation *> ops(uses.calls.begin(), uses.calls.end());
+  ops.insert_range(uses.others);
+  SmallVector<CallSite> sites;
+  for (Operation *op : ops)
+    for (const CalledFunction &callee : getCalledFunctions(op))
+      if (callee.name.getAttr() == function.getSymNameAttr())
+        sites.push_back({op, callee});
   return sites;
 }
 

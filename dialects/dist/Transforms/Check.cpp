@@ -29,7 +29,7 @@ private:
   LogicalResult checkCarried(Operation *op, const OpSharding &cut);
   LogicalResult checkOperands(Operation *op);
   LogicalResult checkReshard(ReshardOp reshard);
-  LogicalResult checkCallSite(Operation *site, func::FuncOp callee);
+  LogicalResult checkCallSite(Operation *site);
   std::string names(const Axes &axes) const;
 
   MeshAttr mesh;
@@ -52,13 +52,16 @@ LogicalResult Checker::checkSignature(func::FuncOp function) {
       return function.emitOpError() << what << " has no " << attr::kSharding;
     if (!mayBePartial && !sharding.getPartial().empty())
       return function.emitOpError()
-             << what << " is part of a sum; only results of private functions may be, and what a "
-                        "loop carries";
+             << what
+             << " is part of a sum; only results of private functions may be, and what a "
+                "loop carries";
     return success();
   };
   for (unsigned i = 0; i < function.getNumArguments(); ++i) {
     std::optional<unsigned> carried = getCarriedResult(function, i);
-    if (failed(check(function.getArgAttrDict(i), "argument " + Twine(i), carried.has_value())))
+    // The condition of a loop has what that carries; nothing there reads a part of a sum.
+    bool mayBePartial = carried || (function.isPrivate() && function.getArgument(i).use_empty());
+    if (failed(check(function.getArgAttrDict(i), "argument " + Twine(i), mayBePartial)))
       return failure();
     if (carried && function.getArgAttr(i, attr::kSharding) !=
                        function.getResultAttr(*carried, attr::kSharding))
@@ -156,15 +159,20 @@ LogicalResult Checker::checkReshard(ReshardOp reshard) {
 }
 
 /// A call's results are as the function gives them; what a loop cuts is whole along dimension 0.
-LogicalResult Checker::checkCallSite(Operation *site, func::FuncOp callee) {
+LogicalResult Checker::checkCallSite(Operation *site) {
   for (OpResult result : site->getResults()) {
     unsigned number = result.getResultNumber();
-    auto given = callee.getResultAttrOfType<ShardingAttr>(number, attr::kSharding);
     Sharding own = *Sharding::of(result, mesh);
-    if (given && Sharding::fromAttr(given, mesh) != own)
-      return site->emitOpError() << "result " << number << " is " << toString(own, mesh)
-                                 << ", but '" << callee.getSymName() << "' gives "
-                                 << toString(Sharding::fromAttr(given, mesh), mesh);
+    for (const CalledFunction &called : getCalledFunctions(site)) {
+      if (!called.makesResults)
+        continue;
+      auto callee = SymbolTable::lookupNearestSymbolFrom<func::FuncOp>(site, called.name);
+      auto given = callee.getResultAttrOfType<ShardingAttr>(number, attr::kSharding);
+      if (given && Sharding::fromAttr(given, mesh) != own)
+        return site->emitOpError() << "result " << number << " is " << toString(own, mesh)
+                                   << ", but '" << callee.getSymName() << "' gives "
+                                   << toString(Sharding::fromAttr(given, mesh), mesh);
+    }
     if (isCutResult(site, number) && !own.dims[0].empty())
       return site->emitOpError() << "stacks result " << number << " along dimension 0, which "
                                  << names(own.dims[0]) << " cuts";
@@ -187,11 +195,8 @@ LogicalResult Checker::check(func::FuncOp function) {
       return failure();
     if (auto reshard = dyn_cast<ReshardOp>(op); reshard && failed(checkReshard(reshard)))
       return failure();
-    if (FlatSymbolRefAttr name = getCallee(&op)) {
-      auto callee = SymbolTable::lookupNearestSymbolFrom<func::FuncOp>(&op, name);
-      if (failed(checkCallSite(&op, callee)))
-        return failure();
-    }
+    if (isCallSite(&op) && failed(checkCallSite(&op)))
+      return failure();
   }
   return success();
 }

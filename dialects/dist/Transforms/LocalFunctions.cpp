@@ -11,8 +11,8 @@ LocalFunctions::LocalFunctions(ModuleOp module) : module(module) {
   module.walk([&](Operation *op) {
     if (auto manual = dyn_cast<ManualOp>(op))
       ++numUses[manual.getCalleeAttr().getAttr()];
-    else if (FlatSymbolRefAttr callee = getCallee(op))
-      ++numUses[callee.getAttr()];
+    for (const CalledFunction &callee : getCalledFunctions(op))
+      ++numUses[callee.name.getAttr()];
   });
 }
 

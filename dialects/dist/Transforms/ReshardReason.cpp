@@ -12,7 +12,7 @@ using namespace minigptc::dist;
 /// "'dot_general'", "a call of 'f'", "result 2".
 static std::string describeUser(OpOperand &use) {
   Operation *user = use.getOwner();
-  if (FlatSymbolRefAttr callee = getCallee(user))
+  if (FlatSymbolRefAttr callee = getResultMaker(user))
     return ("'" + callee.getValue() + "'").str();
   if (isa<func::ReturnOp>(user))
     return describe(cast<func::FuncOp>(user->getParentOp()), use.getOperandNumber(), true);
@@ -40,7 +40,7 @@ static Value handedOn(Operation *op) {
 /// The op that makes a value, through calls and ops that hand on what they get.
 static Operation *makerOf(Value value) {
   while (Operation *op = value.getDefiningOp()) {
-    if (FlatSymbolRefAttr name = getCallee(op)) {
+    if (FlatSymbolRefAttr name = getResultMaker(op)) {
       auto callee = SymbolTable::lookupNearestSymbolFrom<func::FuncOp>(op, name);
       value = callee.front().getTerminator()->getOperand(cast<OpResult>(value).getResultNumber());
     } else if (annotationOf(op).empty() && op->getNumOperands()) {

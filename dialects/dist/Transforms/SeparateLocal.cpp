@@ -44,8 +44,8 @@ private:
       func::FuncOp function = open.pop_back_val();
       if (function && functions.insert(function))
         function.walk([&](Operation *op) {
-          if (FlatSymbolRefAttr callee = getCallee(op))
-            open.push_back(symbols.lookup<func::FuncOp>(callee.getValue()));
+          for (const CalledFunction &callee : getCalledFunctions(op))
+            open.push_back(symbols.lookup<func::FuncOp>(callee.name.getValue()));
         });
     }
   }
@@ -66,8 +66,8 @@ private:
     }
     for (Operation *function : separated)
       function->walk([&](Operation *op) {
-        if (FlatSymbolRefAttr callee = getCallee(op))
-          setCallee(op, copyOf.lookup(callee.getAttr()).getAttr());
+        for (const CalledFunction &callee : getCalledFunctions(op))
+          replaceCallee(op, callee.name.getAttr(), copyOf.lookup(callee.name.getAttr()).getAttr());
       });
     for (ManualOp manual : manuals)
       manual.setCalleeAttr(copyOf.lookup(manual.getCalleeAttr().getAttr()));

@@ -1,6 +1,5 @@
 //===- ShardingTable.cpp - what propagation knows -------------------------===//
 #include "dialects/dist/Transforms/ShardingTable.h"
-#include "dialects/dist/Transforms/CallSites.h"
 
 #include "llvm/ADT/StringExtras.h"
 
@@ -66,10 +65,23 @@ FailureOr<ShardingTable> ShardingTable::build(ModuleOp module, MeshOp mesh) {
   table.mesh = mesh.getMesh();
   table.planner = std::make_unique<ReshardPlanner>(table.mesh);
   table.graph = std::move(*graph);
+  table.findRelatives();
   for (func::FuncOp function : table.graph.getPostOrder())
     if (isSharded(function))
       table.addFunction(function);
   return table;
+}
+
+void ShardingTable::findRelatives() {
+  for (func::FuncOp function : graph.getPostOrder()) {
+    relatives.insert(function);
+    function.walk([&](Operation *op) {
+      auto callees = getCalledFunctions(op);
+      for (size_t i = 1; i < callees.size(); ++i)
+        relatives.unionSets(graph.lookup(callees[0].name.getAttr()),
+                            graph.lookup(callees[i].name.getAttr()));
+    });
+  }
 }
 
 void ShardingTable::addFunction(func::FuncOp function) {
@@ -82,24 +94,38 @@ void ShardingTable::addFunction(func::FuncOp function) {
   for (Operation &op : function.front()) {
     if (auto constraint = dyn_cast<ConstraintOp>(op))
       addConstraint(constraint);
-    else if (!isCallSite(&op) && !isa<func::ReturnOp>(op))
+    else if (isCallSite(&op))
+      addPredicates(&op);
+    else if (!isa<func::ReturnOp>(op))
       opOf[&op] = &ops.emplace_back(OpEntry::of(&op, mesh));
   }
 }
 
-Slot &ShardingTable::addArgument(FunctionEntry &entry, unsigned number,
-                                 ArrayRef<Operation *> sites) {
+/// What decides which function is called is a number that all devices have.
+void ShardingTable::addPredicates(Operation *site) {
+  if (getCalledFunctions(site).front().firstOperand == 0)
+    return;
+  Value predicate = site->getOperand(0);
+  Slot &slot = addSlot(cast<RankedTensorType>(predicate.getType()), {}, "the predicate");
+  slot.fixed = true;
+  slot.sources.push_back(predicate);
+  predicateOf[site] = &slot;
+}
+
+Slot &ShardingTable::addArgument(FunctionEntry &entry, unsigned number, ArrayRef<CallSite> sites,
+                                 Slot *shared) {
   func::FuncOp function = entry.function;
   BlockArgument argument = function.getArgument(number);
-  Slot &slot = addSlot(cast<RankedTensorType>(argument.getType()),
-                       function.getArgAttrOfType<ShardingAttr>(number, attr::kSharding),
-                       describe(function, number, /*isResult=*/false));
+  Slot &slot = shared ? *shared
+                      : addSlot(cast<RankedTensorType>(argument.getType()),
+                                function.getArgAttrOfType<ShardingAttr>(number, attr::kSharding),
+                                describe(function, number, /*isResult=*/false));
   slot.isArgument = true;
   slot.stored = bool(function.getArgAttr(number, attr::kStored));
   addValue(slot, argument);
-  for (Operation *site : sites) {
-    slot.sources.push_back(site->getOperand(number));
-    slot.isPart |= isCutOperand(site, number);
+  for (auto [op, callee] : sites) {
+    slot.sources.push_back(op->getOperand(callee.firstOperand + number));
+    slot.isPart |= isCutOperand(op, number);
   }
   if (std::optional<unsigned> carried = getCarriedResult(function, number)) {
     slot.isCarried = true;
@@ -108,30 +134,48 @@ Slot &ShardingTable::addArgument(FunctionEntry &entry, unsigned number,
   return slot;
 }
 
+Slot &ShardingTable::addResult(FunctionEntry &entry, unsigned number, ArrayRef<CallSite> sites,
+                               Slot *shared) {
+  func::FuncOp function = entry.function;
+  Slot &slot = shared ? *shared
+                      : addSlot(cast<RankedTensorType>(function.getResultTypes()[number]),
+                                function.getResultAttrOfType<ShardingAttr>(number, attr::kSharding),
+                                describe(function, number, /*isResult=*/true));
+  slot.sources.push_back(entry.terminator.getOperand(number));
+  for (auto [op, callee] : sites) {
+    if (callee.makesResults) {
+      addValue(slot, op->getResult(number));
+      slot.isPart |= isCutResult(op, number);
+    } else {
+      slot.fixed = true; // The condition of a loop: a number that all devices have.
+    }
+  }
+  return slot;
+}
+
 void ShardingTable::addSignature(FunctionEntry &entry) {
   func::FuncOp function = entry.function;
-  SmallVector<Operation *> sites = getCallSites(graph.getUses(function));
+  SmallVector<CallSite> sites = getCallSites(function, graph.getUses(function));
+  auto &family = known[relatives.getLeaderValue(function)];
+  FunctionEntry *relative = family.empty() ? nullptr : family.front();
   entry.results.resize(function.getNumResults());
   for (unsigned i = 0; i < function.getNumArguments(); ++i)
-    entry.arguments.push_back(&addArgument(entry, i, sites));
+    entry.arguments.push_back(
+        &addArgument(entry, i, sites, relative ? relative->arguments[i] : nullptr));
   for (auto [i, slot] : llvm::enumerate(entry.arguments))
     if (auto donated = function.getArgAttrOfType<IntegerAttr>(i, graph::attr::kDonate);
         donated && function.isPublic() &&
         function.getArgAttr(i, attr::kSharding) ==
             function.getResultAttr(donated.getInt(), attr::kSharding))
       entry.results[donated.getInt()] = slot;
-  for (auto [i, type] : llvm::enumerate(function.getResultTypes())) {
-    Slot *&slot = entry.results[i];
-    if (!slot)
-      slot = &addSlot(cast<RankedTensorType>(type),
-                      function.getResultAttrOfType<ShardingAttr>(i, attr::kSharding),
-                      describe(function, i, /*isResult=*/true));
-    slot->sources.push_back(entry.terminator.getOperand(i));
-    for (Operation *site : sites) {
-      addValue(*slot, site->getResult(i));
-      slot->isPart |= isCutResult(site, i);
-    }
+  auto twin = llvm::find_if(family, [&](FunctionEntry *other) {
+    return other->function.getResultTypes() == function.getResultTypes();
+  });
+  for (auto [i, slot] : llvm::enumerate(entry.results)) {
+    Slot *shared = slot ? slot : twin == family.end() ? nullptr : (*twin)->results[i];
+    slot = &addResult(entry, i, sites, shared);
   }
+  family.push_back(&entry);
   for (auto *side : {&entry.arguments, &entry.results})
     for (Slot *slot : *side)
       if (function.isPublic() && !slot->fixed) {
@@ -154,10 +198,9 @@ Slot &ShardingTable::addSlot(RankedTensorType type, ShardingAttr annotation, con
   slot.name = name.str();
   slot.type = type;
   slot.fixed = bool(annotation);
-  slot.sharding = annotation ? Sharding::fromAttr(annotation, mesh)
-                             : Sharding::replicated(type.getRank());
-  slot.freedom =
-      annotation ? Freedom::fromAttr(annotation, mesh) : Freedom::all(type.getRank());
+  slot.sharding =
+      annotation ? Sharding::fromAttr(annotation, mesh) : Sharding::replicated(type.getRank());
+  slot.freedom = annotation ? Freedom::fromAttr(annotation, mesh) : Freedom::all(type.getRank());
   slot.annotation.text = slot.name + " " + toSpec(slot.sharding, mesh);
   slot.annotation.uneven = !slot.sharding.isEven(slot.type, mesh);
   slot.decisions.resize(getNumAxes());
@@ -197,9 +240,13 @@ void OpEntry::uncut(unsigned axis) {
 
 Slot *ShardingTable::slotOf(OpOperand &use) const {
   Operation *user = use.getOwner();
-  if (FlatSymbolRefAttr name = getCallee(user)) {
-    FunctionEntry *callee = functionOf.lookup(graph.lookup(name.getAttr()));
-    return callee ? callee->arguments[use.getOperandNumber()] : nullptr;
+  if (auto callees = getCalledFunctions(user); !callees.empty()) {
+    // Relatives have the same slots.
+    const CalledFunction &called = callees.front();
+    if (use.getOperandNumber() < called.firstOperand)
+      return predicateOf.lookup(user);
+    FunctionEntry *callee = functionOf.lookup(graph.lookup(called.name.getAttr()));
+    return callee ? callee->arguments[use.getOperandNumber() - called.firstOperand] : nullptr;
   }
   if (isa<func::ReturnOp>(user)) {
     FunctionEntry *function = functionOf.lookup(user->getParentOp());

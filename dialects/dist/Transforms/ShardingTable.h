@@ -16,9 +16,10 @@
 #ifndef MINIGPTC_DIALECTS_DIST_TRANSFORMS_SHARDINGTABLE_H
 #define MINIGPTC_DIALECTS_DIST_TRANSFORMS_SHARDINGTABLE_H
 
+#include "dialects/dist/Transforms/CallSites.h"
 #include "dialects/dist/Transforms/OpSharding.h"
 #include "dialects/dist/Transforms/ReshardPlan.h"
-#include "dialects/graph/Transforms/FunctionGraph.h"
+#include "llvm/ADT/EquivalenceClasses.h"
 
 #include <deque>
 
@@ -64,7 +65,7 @@ std::optional<unsigned> factorAt(const OpEntry &entry, llvm::ArrayRef<graph::Dim
 /// Whether an axis that cuts nothing of the op yet may cut a factor.
 bool canCut(const OpEntry &entry, unsigned factor, unsigned axis, bool uneven, MeshAttr mesh);
 
-/// An argument or result of a function, or a pinned value.
+/// An argument or result of a function (and of its relatives), or a pinned value.
 struct Slot {
   std::string name; ///< for people
   mlir::RankedTensorType type;
@@ -95,7 +96,8 @@ struct Slot {
 struct FunctionEntry {
   mlir::func::FuncOp function;
   mlir::func::ReturnOp terminator;
-  /// A donated or carried argument and the result that takes its place are one slot.
+  /// A donated or carried argument and the result that takes its place are one slot. Relatives
+  /// (functions that one op calls) share those of their arguments, and of results of equal types.
   std::vector<Slot *> arguments, results;
 };
 
@@ -128,10 +130,14 @@ public:
   bool canCut(const Slot &slot, unsigned dim, unsigned axis, bool uneven) const;
 
 private:
+  void findRelatives();
   void addFunction(mlir::func::FuncOp function);
   void addSignature(FunctionEntry &entry);
-  Slot &addArgument(FunctionEntry &entry, unsigned number,
-                    llvm::ArrayRef<mlir::Operation *> sites);
+  Slot &addArgument(FunctionEntry &entry, unsigned number, llvm::ArrayRef<CallSite> sites,
+                    Slot *shared);
+  Slot &addResult(FunctionEntry &entry, unsigned number, llvm::ArrayRef<CallSite> sites,
+                  Slot *shared);
+  void addPredicates(mlir::Operation *site);
   void addConstraint(ConstraintOp constraint);
   Slot &addSlot(mlir::RankedTensorType type, ShardingAttr annotation, const llvm::Twine &name);
   void addValue(Slot &slot, mlir::Value value);
@@ -145,6 +151,10 @@ private:
   llvm::DenseMap<mlir::Operation *, OpEntry *> opOf;
   llvm::DenseMap<mlir::Operation *, FunctionEntry *> functionOf;
   llvm::DenseMap<mlir::Value, Slot *> slotOfValue;
+  llvm::DenseMap<mlir::Operation *, Slot *> predicateOf;
+  /// Functions that one op calls; those of each that have their entry already, by the leader.
+  llvm::EquivalenceClasses<mlir::Operation *> relatives;
+  llvm::DenseMap<mlir::Operation *, llvm::SmallVector<FunctionEntry *, 2>> known;
   std::unique_ptr<ReshardPlanner> planner;
 };
 

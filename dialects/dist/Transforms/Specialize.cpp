@@ -41,7 +41,7 @@ public:
   LogicalResult run();
 
 private:
-  /// Calls and loops.
+  /// Calls, loops and branches.
   using Calls = SmallVector<Operation *>;
 
   LogicalResult completeEntry(func::FuncOp function);
@@ -181,18 +181,23 @@ Attribute Specializer::keyOf(Operation *call) {
 
 void Specializer::noteCalls(func::FuncOp function) {
   for (Operation &op : function.front())
-    if (FlatSymbolRefAttr callee = getCallee(&op))
-      callsOf[callee.getAttr()].push_back(&op);
+    for (const CalledFunction &callee : getCalledFunctions(&op)) {
+      Calls &calls = callsOf[callee.name.getAttr()];
+      if (calls.empty() || calls.back() != &op) // A branch may call one function on both sides.
+        calls.push_back(&op);
+    }
 }
 
 void Specializer::markArguments(func::FuncOp function, ArrayRef<Operation *> calls) {
-  Operation *first = calls.front();
+  auto operandOf = [](Operation *call, unsigned argument) -> OpOperand & {
+    return call->getOpOperand(getCalledFunctions(call).front().firstOperand + argument);
+  };
   for (unsigned i = 0; i < function.getNumArguments(); ++i) {
-    std::optional<Stored> stored = passedAs(first->getOpOperand(i));
+    std::optional<Stored> stored = passedAs(operandOf(calls.front(), i));
     if (!stored)
       continue;
     for (Operation *call : calls.drop_front())
-      stored->name = commonName(stored->name, passedAs(call->getOpOperand(i))->name);
+      stored->name = commonName(stored->name, passedAs(operandOf(call, i))->name);
     function.setArgAttr(i, attr::kSharding, stored->sharding.toAttr(mesh, stored->freedom));
     function.setArgAttr(i, attr::kStored, StringAttr::get(module.getContext(), stored->name));
   }
@@ -211,7 +216,7 @@ void Specializer::specialize(func::FuncOp function) {
     if (number) {
       symbols.insert(target, std::next(Block::iterator(last)));
       for (Operation *call : group.second)
-        setCallee(call, target.getSymNameAttr());
+        replaceCallee(call, function.getSymNameAttr(), target.getSymNameAttr());
       noteCalls(target);
       last = target;
     }

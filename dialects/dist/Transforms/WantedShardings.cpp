@@ -20,10 +20,13 @@ SmallVector<std::optional<Sharding>> WantedShardings::of(Operation *op) const {
     wanted[0] = fromAttr(constraint.getSharding(), mesh);
     return wanted;
   }
-  if (FlatSymbolRefAttr name = getCallee(op)) {
-    auto callee = symbols.lookup<func::FuncOp>(name.getValue());
-    for (unsigned i = 0; callee && i < wanted.size(); ++i)
-      wanted[i] = fromAttr(callee.getArgAttr(i, attr::kSharding), mesh);
+  if (auto callees = getCalledFunctions(op); !callees.empty()) {
+    auto callee = symbols.lookup<func::FuncOp>(callees.front().name.getValue());
+    unsigned first = callees.front().firstOperand;
+    for (unsigned i = 0; i < first; ++i)
+      wanted[i] = Sharding::replicated(0);
+    for (unsigned i = first; callee && i < wanted.size(); ++i)
+      wanted[i] = fromAttr(callee.getArgAttr(i - first, attr::kSharding), mesh);
     return wanted;
   }
   if (isa<func::ReturnOp>(op)) {

@@ -1,4 +1,5 @@
 //===- WidenSums.cpp - parts of sums in the accumulator type --------------===//
+#include "dialects/dist/Transforms/CallSites.h"
 #include "dialects/dist/Transforms/Passes.h"
 #include "dialects/dist/Transforms/WantedShardings.h"
 
@@ -37,9 +38,8 @@ public:
       else if (llvm::any_of(op.getResults(), [&](Value result) { return isPart(result); }))
         widen(&op);
     }
-    function.setType(
-        FunctionType::get(function.getContext(), function.getArgumentTypes(),
-                          function.front().getTerminator()->getOperandTypes()));
+    function.setType(FunctionType::get(function.getContext(), function.getArgumentTypes(),
+                                       function.front().getTerminator()->getOperandTypes()));
   }
 
 private:
@@ -121,7 +121,7 @@ void FunctionWidener::widen(Operation *op) {
   for (OpResult result : op->getResults())
     if (isPart(result))
       result.setType(widened(result.getType()));
-  if (isa<func::CallOp>(op) || fits(op))
+  if (isCallSite(op) || fits(op))
     return;
   OpBuilder builder(op);
   for (OpOperand &operand : op->getOpOperands())

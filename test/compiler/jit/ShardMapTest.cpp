@@ -68,6 +68,34 @@ TEST_CASE("collectives along the only axis") {
   CHECK(onParts(line, [](Value x) { return x * double(axisSize("x")); }, P("x"), P("x"))[1] == 4);
 }
 
+TEST_CASE("devices choose together, or each for itself") {
+  // Device d has [2d, 2d + 1]. All take one side, and wait for each other there.
+  auto together = [](double limit) {
+    return [=](Value x) {
+      return cond(psum(sum(x), "x") > limit, [](Value x) { return psum(x, "x"); },
+                  [](Value x) { return x - pmean(x, "x"); }, x)
+          .leaf();
+    };
+  };
+  CHECK(onParts(line, together(27), P("x"), P("x")) == Floats{12, 16, 12, 16, 12, 16, 12, 16});
+  CHECK(onParts(line, together(28), P("x"), P("x")) == Floats{-3, -3, -1, -1, 1, 1, 3, 3});
+  auto alone = [](Value x) {
+    return cond(sum(x) > 6, [](Value x) { return x * 10; }, [](Value x) { return -x; }, x).leaf();
+  };
+  CHECK(onParts(line, alone, P("x"), P("x")) == Floats{0, -1, -2, -3, 40, 50, 60, 70});
+  // Until the sum over all devices is large enough; and each until its own is.
+  auto untilAll = [](Value x) {
+    return whileLoop([](Value x) { return psum(sum(x), "x") < 100; },
+                     [](Value x) { return x + pmean(x, "x"); }, x)
+        .leaf();
+  };
+  CHECK(onParts(line, untilAll, P("x"), P("x")) == Floats{9, 13, 11, 15, 13, 17, 15, 19});
+  auto untilOwn = [](Value x) {
+    return whileLoop([](Value x) { return sum(x) < 10; }, [](Value x) { return x * 2; }, x).leaf();
+  };
+  CHECK(onParts(line, untilOwn, P("x"), P("x")) == Floats{0, 16, 4, 6, 8, 10, 6, 7});
+}
+
 TEST_CASE("a matrix changes hands") {
   // Device d has row d of [[0, 1, 2, 3], [4, …]].
   Floats columns = onParts(line, [](Value x) { return allToAll(x, "x", 1, 0); }, P("x", None),

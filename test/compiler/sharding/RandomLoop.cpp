@@ -44,6 +44,11 @@ public:
       last = b.multiply(last, 0.5);
     for (Value result : {last, loop.getResult(1), loop.getResult(2)})
       addResult(result);
+    if (number(0, 1))
+      return;
+    Value x = b.reshape(b.slice(xs, 0, 0, 1), {batch, kWidth});
+    for (Value result : addWhile(b, builder, w, x, loop.getResult(1)))
+      addResult(result);
   }
 
 private:
@@ -60,8 +65,7 @@ private:
     dist::Sharding sharding = randomSharding(random, type, mesh.getMesh(), options);
     unsigned axis = unsigned(random() % mesh.getMesh().getSizes().size());
     int64_t parts = mesh.getMesh().getSizes()[axis];
-    if (batchDim && number(0, 3) &&
-        (options.even ? batch % parts == 0 : batch >= parts)) {
+    if (batchDim && number(0, 3) && (options.even ? batch % parts == 0 : batch >= parts)) {
       sharding = dist::Sharding::replicated(type.getRank());
       sharding.dims[*batchDim] = {axis};
     }
@@ -100,24 +104,52 @@ private:
     auto type = b.tensor({graph::shapeOf(lhs)[1 - contracted], graph::shapeOf(rhs)[1]},
                          graph::elementType(lhs));
     ArrayRef<int64_t> none;
-    return b.make<graph::DotGeneralOp>(type, lhs, rhs, none, none,
-                                       SmallVector<int64_t>{contracted}, SmallVector<int64_t>{0});
+    return b.make<graph::DotGeneralOp>(type, lhs, rhs, none, none, SmallVector<int64_t>{contracted},
+                                       SmallVector<int64_t>{0});
   }
   /// xᵀ·(x·w): like the gradient of a weight.
   static Value gradient(GraphBuilder &b, Value w, Value x) {
     return b.multiply(product(b, x, product(b, x, w, 1), 0), 0.125);
   }
 
-  /// The gradient by a function, by a loop over parts of the rows, or here.
+  /// Whether some element is larger than a number: no device may see more than its part of them.
+  Value someAbove(GraphBuilder &b, Value x, double limit) {
+    return b.compare(graph::CompareDirection::GT, b.reduce(graph::ReduceKind::max, x, {0, 1}),
+                     limit);
+  }
+
+  /// The gradient in one of two functions, of which the other makes less of it, or something else.
+  Value chooseGradient(GraphBuilder &b, OpBuilder &builder, Value w, Value x) {
+    int64_t otherwise = number(0, 2);
+    auto branch = [&](StringRef name, bool wanted) {
+      return makeFunction(name, {w.getType(), x.getType()},
+                          [&](GraphBuilder &inner, ValueRange arguments) {
+                            Value own = arguments[0], rows = arguments[1];
+                            Value made = wanted || otherwise < 2 ? gradient(inner, own, rows)
+                                                                 : inner.multiply(own, 0.25);
+                            return SmallVector<Value>{
+                                wanted || otherwise ? made : inner.multiply(made, 0.5)};
+                          })
+          .getSymName();
+    };
+    Value chosen = someAbove(b, x, double(number(0, 4)) / 2);
+    StringRef onTrue = branch("branch_true", true);
+    StringRef onFalse = number(0, 4) ? branch("branch_false", false) : onTrue;
+    return graph::CondOp::create(builder, function.getLoc(), w.getType(), chosen, onTrue, onFalse,
+                                 ValueRange{w, x})
+        .getResult(0);
+  }
+
+  /// The gradient by a function, by a loop over parts of the rows, by a branch, or here.
   Value makeGradient(GraphBuilder &b, OpBuilder &builder, Value w, Value x) {
     int64_t length = graph::shapeOf(x)[0];
-    switch (number(0, 3)) {
+    switch (number(0, 4)) {
     case 0: {
-      auto callee = makeFunction("loop_gradient", {w.getType(), x.getType()},
-                                 [&](GraphBuilder &inner, ValueRange arguments) {
-                                   return SmallVector<Value>{
-                                       gradient(inner, arguments[0], arguments[1])};
-                                 });
+      auto callee =
+          makeFunction("loop_gradient", {w.getType(), x.getType()},
+                       [&](GraphBuilder &inner, ValueRange arguments) {
+                         return SmallVector<Value>{gradient(inner, arguments[0], arguments[1])};
+                       });
       return func::CallOp::create(builder, function.getLoc(), callee, ValueRange{w, x})
           .getResult(0);
     }
@@ -134,8 +166,35 @@ private:
                                    zero, x, 2)
           .getResult(0);
     }
+    case 2: return chooseGradient(b, builder, w, x);
     default: return gradient(b, w, x);
     }
+  }
+
+  /// Adds up gradients, and changes h, until h is small (which no device sees alone) or `most`
+  /// rounds are done.
+  ValueRange addWhile(GraphBuilder &b, OpBuilder &builder, Value w, Value x, Value h) {
+    Value most = b.scalar(b.i64(), double(number(0, 3)));
+    Value done = b.scalar(b.i64(), 0), sum = b.zerosLike(w);
+    SmallVector<Type> types{w.getType(), x.getType(),   most.getType(),
+                            h.getType(), sum.getType(), done.getType()};
+    auto holds = makeFunction("while_condition", types, [&](GraphBuilder &b, ValueRange arguments) {
+      Value more = b.compare(graph::CompareDirection::LT, arguments[5], arguments[2]);
+      return SmallVector<Value>{
+          b.logicalAnd(more, someAbove(b, b.make<graph::AbsOp>(arguments[3]), 1.0 / 64))};
+    });
+    auto next = makeFunction("while_body", types, [&](GraphBuilder &b, ValueRange arguments) {
+      Value w = arguments[0], x = arguments[1];
+      Value h = b.make<graph::TanhOp>(b.add(b.multiply(arguments[3], 0.5), product(b, x, w, 1)));
+      return SmallVector<Value>{h, addTo(b, arguments[4], gradient(b, w, x)),
+                                b.add(arguments[5], 1)};
+    });
+    for (unsigned i = 0; i < 3; ++i)
+      next.setArgAttr(3 + i, graph::attr::kDonate, builder.getI64IntegerAttr(i));
+    return graph::WhileOp::create(builder, function.getLoc(), TypeRange(types).drop_front(3),
+                                  holds.getSymName(), next.getSymName(), ValueRange{w, x, most},
+                                  ValueRange{h, sum, done})
+        .getResults();
   }
 
   /// What comes of a sum and what is added to it; all but the last are linear together.

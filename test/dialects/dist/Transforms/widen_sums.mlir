@@ -73,3 +73,15 @@ func.func @head(%h: tensor<8x6xbf16> {dist.sharding = #rows}, %w: tensor<6x4xbf1
   %1 = dist.reshard %0#2 to <@mesh, [{}, {}]> {dist.shardings = [#whole]} : tensor<6x4xbf16>
   return %1 : tensor<6x4xbf16>
 }
+
+// So do the two functions of a branch; what they get is left alone.
+// CHECK-LABEL: func.func @branch
+// CHECK: %[[B:.*]] = graph.cond %{{.*}} then @product else @product(%arg0, %arg1)
+// CHECK-SAME: (tensor<i1>, tensor<8x6xbf16>, tensor<8x4xbf16>) -> tensor<6x4xf32>
+// CHECK: dist.reshard %[[B]]
+func.func @branch(%x: tensor<8x6xbf16> {dist.sharding = #rows}, %y: tensor<8x4xbf16> {dist.sharding = #rows}) -> (tensor<6x4xbf16> {dist.sharding = #whole}) attributes {graph.entry} {
+  %p = graph.constant {dist.shardings = [#dist.sharding<@mesh, []>]} dense<true> : tensor<i1>
+  %0 = graph.cond %p then @product else @product(%x, %y) {dist.shardings = [#sum]} : (tensor<i1>, tensor<8x6xbf16>, tensor<8x4xbf16>) -> tensor<6x4xbf16>
+  %1 = dist.reshard %0 to <@mesh, [{}, {}]> {dist.shardings = [#whole]} : tensor<6x4xbf16>
+  return %1 : tensor<6x4xbf16>
+}
