@@ -34,19 +34,25 @@ struct Kernel {
   DenseSet<Value> aligned;
   RowSpace space; // of the largest result
   bool mergeable = false;
+  size_t node = 0; // in the order of kernels and other ops
 };
 
 class Merger {
 public:
   Merger(Block &block, const StoragePlan &storage) : storage(storage) {
-    int64_t position = 0;
-    for (Operation &op : block)
-      positions[&op] = position++;
-    for (Operation &op : block)
-      if (storage.isStored(&op)) {
-        kernelOf[&op] = kernels.size();
-        kernels.push_back(makeKernel({&op}));
+    for (Operation &op : block) {
+      positions[&op] = int64_t(ops.size());
+      ops.push_back(&op);
+    }
+    for (size_t node = 0; node < ops.size(); ++node) {
+      order.push_back(node);
+      places.push_back(node);
+      if (storage.isStored(ops[node])) {
+        kernelOf[ops[node]] = kernels.size();
+        kernels.push_back(makeKernel({ops[node]}));
+        kernels.back().node = node;
       }
+    }
   }
 
   void run() {
@@ -223,6 +229,8 @@ private:
     Kernel merged;
     if (findObstacle(from, into, merged))
       return;
+    joinNodes(kernels[from].node, kernels[into].node);
+    merged.node = kernels[into].node;
     kernels[into] = std::move(merged);
     kernels[from] = Kernel();
     for (Operation *root : kernels[into].roots)
@@ -261,51 +269,63 @@ private:
     });
   }
 
-  /// The kernel that computes a value, as its roots, or the op alone.
-  ArrayRef<Operation *> nodeOf(Operation *op, SmallVector<Operation *, 1> &single) {
-    if (auto found = kernelOf.find(op); found != kernelOf.end())
-      return kernels[found->second].roots;
-    single = {op};
-    return single;
+  /// Whether something that a node reads comes from another node that `test` holds for.
+  bool anyNeeded(size_t node, llvm::function_ref<bool(size_t)> test) const {
+    auto comesFrom = [&](Value input) {
+      Operation *producer = input.getDefiningOp();
+      if (!producer)
+        return false;
+      auto kernel = kernelOf.find(producer);
+      return test(kernel != kernelOf.end() ? kernels[kernel->second].node
+                                           : size_t(positions.lookup(producer)));
+    };
+    auto kernel = kernelOf.find(ops[node]);
+    return kernel != kernelOf.end() ? llvm::any_of(kernels[kernel->second].inputs, comesFrom)
+                                    : llvm::any_of(ops[node]->getOperands(), comesFrom);
   }
 
-  /// Whether `to` depends on `from` by way of anything else.
-  bool hasOuterPath(size_t from, size_t to) {
-    int64_t first = positions[kernels[from].roots.front()];
-    DenseSet<Operation *> visited;
-    SmallVector<Operation *> worklist;
-    auto visitInputs = [&](auto &&inputs, bool direct) {
-      for (Value input : inputs) {
-        Operation *producer = input.getDefiningOp();
-        if (!producer)
-          continue;
-        auto found = kernelOf.find(producer);
-        if (found != kernelOf.end() && found->second == from) {
-          if (!direct)
-            return true;
-          continue;
-        }
-        if (found != kernelOf.end() && found->second == to)
-          continue;
-        SmallVector<Operation *, 1> single;
-        ArrayRef<Operation *> node = nodeOf(producer, single);
-        if (positions.lookup(node.back()) > first && visited.insert(node.front()).second)
-          worklist.push_back(node.front());
-      }
-      return false;
-    };
-    if (visitInputs(kernels[to].inputs, true))
-      return true;
+  /// Whether `to` depends on `from` by way of anything else: of something behind `from` in the
+  /// order of nodes.
+  bool hasOuterPath(size_t from, size_t to) const {
+    size_t source = kernels[from].node, target = kernels[to].node;
+    DenseSet<size_t> visited;
+    SmallVector<size_t> worklist{target};
     while (!worklist.empty()) {
       if (visited.size() > kMaxVisited)
         return true;
-      Operation *op = worklist.pop_back_val();
-      auto found = kernelOf.find(op);
-      if (found != kernelOf.end() ? visitInputs(kernels[found->second].inputs, false)
-                                  : visitInputs(op->getOperands(), false))
+      size_t node = worklist.pop_back_val();
+      if (anyNeeded(node, [&](size_t needed) {
+            if (needed == source)
+              return node != target;
+            if (places[needed] > places[source] && visited.insert(needed).second)
+              worklist.push_back(needed);
+            return false;
+          }))
         return true;
     }
     return false;
+  }
+
+  /// Two nodes without an outer path become one, the second. Of what stands between them that
+  /// goes behind it which needs the first of the two, and the rest comes before it.
+  void joinNodes(size_t from, size_t into) {
+    auto [first, last] = std::minmax({places[from], places[into]});
+    DenseSet<size_t> behind{order[first]};
+    SmallVector<size_t> sorted, needing;
+    for (size_t place = first + 1; place < last; ++place) {
+      size_t node = order[place];
+      bool needs = anyNeeded(node, [&](size_t needed) { return behind.contains(needed); });
+      if (needs)
+        behind.insert(node);
+      (needs ? needing : sorted).push_back(node);
+    }
+    sorted.push_back(into);
+    llvm::append_range(sorted, needing);
+    sorted.push_back(from); // A place of nothing, but of ops that nobody asks for.
+    for (auto [place, node] : llvm::enumerate(sorted)) {
+      order[first + place] = node;
+      places[node] = first + place;
+    }
   }
 
   /// Values of the kernel that something outside of it reads.
@@ -329,7 +349,12 @@ private:
   }
 
   const StoragePlan &storage;
+  std::vector<Operation *> ops; // of the block
   DenseMap<Operation *, int64_t> positions;
+  /// Kernels and other ops, by the number of an op of theirs, so that each comes after what it
+  /// needs; and where in there they are. The first op of a kernel may stand before one that the
+  /// kernel needs for another of its ops: positions do not say what can depend on what.
+  std::vector<size_t> order, places;
   std::vector<Kernel> kernels; // a merged one has no roots
   DenseMap<Operation *, size_t> kernelOf;
 };

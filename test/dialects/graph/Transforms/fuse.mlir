@@ -136,3 +136,28 @@ func.func @scalars(%a: tensor<f32>, %b: tensor<f32>, %c: tensor<f32>, %d: tensor
   %2 = graph.add %1, %d : tensor<f32>
   return %2 : tensor<f32>
 }
+
+// -----
+
+// The exponential and the first sum are one kernel, for both read %p. That needs the tanh by way of a product, so
+// that the second sum, which needs the exponential, cannot be one with the tanh, though that stands behind both.
+// CHECK-LABEL: func @circle
+// CHECK: graph.fusion(%arg1)
+// CHECK-NEXT: ^bb0
+// CHECK-NEXT: graph.tanh
+// CHECK-NEXT: graph.yield
+// CHECK: graph.fusion(%arg0, %{{.*}})
+// CHECK: graph.exponential
+// CHECK-NEXT: graph.add
+// CHECK: graph.fusion
+// CHECK-NEXT: ^bb0
+// CHECK-NEXT: graph.add
+func.func @circle(%p: tensor<64x64xf32>, %q: tensor<64x64xf32>, %w: tensor<64x64xf32>) -> (tensor<64x64xf32>, tensor<64x64xf32>) {
+  %b = graph.exponential %p : tensor<64x64xf32>
+  %x = graph.dot_general %b, %w, batching_dims = [] x [], contracting_dims = [1] x [0] : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
+  %t = graph.tanh %q : tensor<64x64xf32>
+  %d = graph.dot_general %t, %w, batching_dims = [] x [], contracting_dims = [1] x [0] : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
+  %c = graph.add %p, %d : tensor<64x64xf32>
+  %y = graph.add %x, %t : tensor<64x64xf32>
+  return %c, %y : tensor<64x64xf32>, tensor<64x64xf32>
+}
