@@ -38,13 +38,12 @@ TEST_CASE("Compiled programs on many devices compute what one does") {
   runner.context().printOpOnDiagnostic(false);
   for (uint64_t seed = 0; seed < 120; ++seed) {
     bool gradient = seed % 2 == 1, narrow = seed % 5 == 4;
-    auto module = generateProgram(
-        runner.context(), seed + 500,
-        {.floatType = narrow ? "bf16" : "f32",
-         .steps = gradient ? 4 : 6,
-         .differentiable = gradient,
-         .callTwice = true});
-    annotate(*module, seed + 500, {.even = seed % 4 < 2, .loops = !gradient});
+    auto module = generateProgram(runner.context(), seed + 500,
+                                  {.floatType = narrow ? "bf16" : "f32",
+                                   .steps = gradient ? 4 : 6,
+                                   .differentiable = gradient,
+                                   .callTwice = true});
+    annotate(*module, seed + 500, {.even = seed % 4 < 2, .differentiable = gradient});
     std::string wrong = wrongCompiled(runner, *module, seed, gradient);
     INFO("seed " << seed << "\n" << (wrong.empty() ? "" : printModule(*module)));
     CHECK(wrong == "");

@@ -44,7 +44,7 @@ public:
       last = b.multiply(last, 0.5);
     for (Value result : {last, loop.getResult(1), loop.getResult(2)})
       addResult(result);
-    if (number(0, 1))
+    if (options.differentiable || number(0, 1))
       return;
     Value x = b.reshape(b.slice(xs, 0, 0, 1), {batch, kWidth});
     for (Value result : addWhile(b, builder, w, x, loop.getResult(1)))

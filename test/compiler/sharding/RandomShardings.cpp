@@ -18,7 +18,7 @@ static bool chance(std::mt19937_64 &random, double probability) {
 
 static dist::MeshAttr randomMesh(std::mt19937_64 &random, MLIRContext *context) {
   static const std::vector<std::vector<int64_t>> meshes = {
-      {2},    {2},    {2},    {3},       {4},       {4},      {5},    {6},
+      {2},    {2},    {2},    {3},       {4},       {4},       {5},       {6},
       {8},    {7},    {1},    {2, 2},    {2, 2},    {2, 3},    {3, 2},    {4, 2},
       {2, 4}, {1, 2}, {2, 1}, {2, 2, 2}, {2, 2, 2}, {1, 3, 2}, {2, 1, 3}, {2, 3, 2}};
   const std::vector<int64_t> &sizes = meshes[size_t(number(random, 0, int64_t(meshes.size()) - 1))];
@@ -79,8 +79,8 @@ static void addConstraints(std::mt19937_64 &random, func::FuncOp function, dist:
     Value value = op->getResult(0);
     auto sharding =
         randomSharding(random, cast<RankedTensorType>(value.getType()), mesh.getMesh(), options);
-    auto constraint =
-        dist::ConstraintOp::create(builder, op->getLoc(), value, annotation(random, sharding, mesh));
+    auto constraint = dist::ConstraintOp::create(builder, op->getLoc(), value,
+                                                 annotation(random, sharding, mesh));
     value.replaceAllUsesExcept(constraint, constraint);
   }
 }
@@ -104,13 +104,13 @@ void test::annotate(ModuleOp module, uint64_t seed, const AnnotationOptions &opt
   for (BlockArgument argument : function.getArguments()) {
     auto type = cast<RankedTensorType>(argument.getType());
     if (chance(random, 0.8))
-      function.setArgAttr(argument.getArgNumber(), dist::attr::kSharding,
-                          annotation(random,
-                                     randomSharding(random, type, mesh.getMesh(), options), mesh));
+      function.setArgAttr(
+          argument.getArgNumber(), dist::attr::kSharding,
+          annotation(random, randomSharding(random, type, mesh.getMesh(), options), mesh));
   }
   if (chance(random, 0.3))
     addSummedChain(module, random);
-  if (options.loops && chance(random, 0.4))
+  if (chance(random, 0.4))
     addLoop(module, random, options);
   addCheckpoints(random, module);
   addConstraints(random, function, mesh, options);

@@ -6,7 +6,7 @@
 //
 // The module gets a mesh of one to twelve devices in one to three axes, the arguments of
 // @f get shardings, some of its values constraints; some of its functions are checkpointed.
-// Some get arguments and a result more (SummedChain.h).
+// Some get arguments and results more (SummedChain.h, RandomLoop.h).
 //
 //===----------------------------------------------------------------------===//
 #ifndef MINIGPTC_TEST_COMPILER_SHARDING_RANDOMSHARDINGS_H
@@ -19,8 +19,8 @@
 namespace minigptc::test {
 
 struct AnnotationOptions {
-  bool even = true;   ///< parts of equal size only
-  bool loops = false; ///< some get a loop (RandomLoop.h)
+  bool even = true;           ///< parts of equal size only
+  bool differentiable = true; ///< no loop without a known number of rounds
 };
 
 void annotate(mlir::ModuleOp module, uint64_t seed, const AnnotationOptions &options);

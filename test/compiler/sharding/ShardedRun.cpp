@@ -108,8 +108,7 @@ std::string ShardedRun::wrong(llvm::function_ref<void(ModuleOp)> see) {
       see(*spmd);
     runner.runPasses(*spmd, "minigptc-to-spmd");
     auto whole = module->lookupSymbol<func::FuncOp>(entry);
-    std::string difference =
-        compareAll(runOnDevices(whole, *spmd), expected, toleranceOf(*module));
+    std::string difference = compareAll(runOnDevices(whole, *spmd), expected, toleranceOf(*module));
     unstable = !difference.empty() && isUnstable(runner, *module, entry, inputs);
     return unstable ? "" : difference;
   } catch (const std::runtime_error &error) {

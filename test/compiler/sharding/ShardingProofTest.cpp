@@ -3,8 +3,8 @@
 // smallest program that still fails.
 //
 //   sharding_proof_test --first 0 --cases 6000      # the test
-//   sharding_proof_test --hours 1                   # as many as go into an hour, with a line a minute
-//   sharding_proof_test --first 7 --cases 1 --print # program 7, as text, too
+//   sharding_proof_test --hours 1                   # as many as go into an hour, with a line a
+//   minute sharding_proof_test --first 7 --cases 1 --print # program 7, as text, too
 #define CATCH_CONFIG_RUNNER
 #include "test/compiler/sharding/RandomShardings.h"
 #include "test/compiler/sharding/ShardedRun.h"
@@ -97,7 +97,7 @@ static void checkCase(ModuleRunner &runner, uint64_t seed, ShardingCoverage &cov
                                  .steps = gradient ? 5 : 7,
                                  .differentiable = gradient,
                                  .callTwice = true});
-  annotate(*module, seed, {.even = seed % 5 < 3, .loops = !gradient});
+  annotate(*module, seed, {.even = seed % 5 < 3, .differentiable = gradient});
   if (options.print)
     std::cout << printModule(*module) << std::endl;
   ShardedRun run(runner, *module, seed, gradient);

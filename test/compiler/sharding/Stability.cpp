@@ -16,7 +16,8 @@ static unsigned precisionOf(ModuleOp module) {
   auto see = [&](Type type) {
     if (auto tensor = dyn_cast<RankedTensorType>(type))
       if (auto real = dyn_cast<FloatType>(tensor.getElementType()))
-        precision = std::min(precision, llvm::APFloat::semanticsPrecision(real.getFloatSemantics()));
+        precision =
+            std::min(precision, llvm::APFloat::semanticsPrecision(real.getFloatSemantics()));
   };
   module.walk([&](Operation *op) {
     llvm::for_each(op->getResultTypes(), see);
