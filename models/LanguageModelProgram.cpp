@@ -1,5 +1,6 @@
 //===- LanguageModelProgram.cpp - entry functions of a language model -----===//
 #include "minigptc/optim/Optimizer.h"
+#include "minigptc/trace/ControlFlow.h"
 #include "minigptc/trace/Transforms.h"
 #include "models/Registry.h"
 #include "runtime/train/TrainingProgram.h"
@@ -101,7 +102,15 @@ private:
     entry.options.parameterSpecs = sharding.parameters;
     for (const Argument &argument : entry.arguments)
       if (argument.name == "batch" && !sharding.mesh.empty())
-        entry.options.inSpecs = {{"batch", sharding.batch}};
+        entry.options.inSpecs = {{"batch", batchSharding(argument)}};
+  }
+
+  /// Each device has its rows of every micro-batch: none of them moves.
+  PartitionSpec batchSharding(const Argument &batch) const {
+    PartitionSpec spec = sharding.batch;
+    if (batch.spec.flatten()[0].second.shape.size() == 3)
+      spec.dims.insert(spec.dims.begin(), DimSpec(None));
+    return spec;
   }
 
   Tree init(const Key &key) const {
@@ -120,27 +129,82 @@ private:
     return type.shape.size() >= 2 && type.dtype != dtype;
   }
 
+  /// The number of positions that count, and what a sum over them is divided by for their mean.
+  std::pair<Value, Value> countTargets(const Value &targets) const {
+    if (!ignore) {
+      Value count = full({}, TensorType{f32, targets.shape()}.numElements(), f32);
+      return {count, count};
+    }
+    Value count = sum(convert(targets != *ignore, f32));
+    return {count, maximum(count, 1.0)};
+  }
+
   /// The mean over the positions that count, and their number.
   std::pair<Value, Value> meanLoss(const Tree &params, const Tree &batch,
                                    const nn::ApplyOptions &options = {}) const {
     Value targets = batch["y"];
     Value total = model.lossSum(computed(params), batch["x"], targets, ignore, options);
-    if (!ignore) {
-      Value count = full({}, TensorType{f32, targets.shape()}.numElements(), f32);
-      return {total / count, count};
-    }
-    Value count = sum(convert(targets != *ignore, f32));
-    return {total / maximum(count, 1.0), count};
+    auto [count, divisor] = countTargets(targets);
+    return {total / divisor, count};
   }
 
   ValueAndGrad lossAndGrad(const Tree &params, const Tree &batch,
                            const std::optional<Key> &key) const {
+    if (config.training.microBatches > 1)
+      return accumulated(params, batch, key);
+    auto loss = [&](Tree p) { return meanLoss(p, batch, training(key)).first; };
+    return valueAndGrad(loss)(params);
+  }
+  static nn::ApplyOptions training(const std::optional<Key> &key) {
     nn::ApplyOptions options;
     options.training = true;
     if (key)
       options.streams = {{"dropout", *key}};
-    auto loss = [&](Tree p) { return meanLoss(p, batch, options).first; };
-    return valueAndGrad(loss)(params);
+    return options;
+  }
+
+  /// Adds gradients, which may be of a narrower type, to what they have come to.
+  static Tree add(const Tree &sums, const Tree &grads) {
+    std::vector<std::pair<std::string, Value>> parts = grads.flatten();
+    size_t next = 0;
+    return sums.map([&](const Value &sum) {
+      return sum + convert(parts[next++].second, sum.dtype());
+    });
+  }
+
+  /// The same loss and gradients, by one micro-batch after the other: each adds its part of the
+  /// mean over the whole batch, and draws the numbers that its rows of the batch would.
+  ValueAndGrad accumulated(const Tree &params, const Tree &batch,
+                           const std::optional<Key> &key) const {
+    int64_t count = config.training.microBatches;
+    Tree rounded = computed(params);
+    Value targets = batch["y"], divisor;
+    if (ignore)
+      divisor = countTargets(targets).second;
+    auto step = [&](Tree sums, Tree part) {
+      std::optional<Key> own;
+      if (key)
+        own = key->part(sums["number"], count);
+      // A number of its own is a constant, with which losses are computed at no cost.
+      Value scale = ignore ? divisor : countTargets(targets).second;
+      auto loss = [&](Tree p) {
+        return model.lossSum(p, part["x"], part["y"], ignore, training(own)) / scale;
+      };
+      auto [value, grads] = valueAndGrad(loss)(rounded);
+      Tree added = add(sums["grads"], grads);
+      Tree next{{"grads", added}, {"loss", sums["loss"] + value}};
+      if (key)
+        next.set("number", sums["number"] + 1);
+      return std::pair(next, Tree{});
+    };
+    Tree sums{{"grads", params.map([](const Value &param) {
+                 return zeros(param.shape(), param.dtype());
+               })},
+              {"loss", zeros({})}};
+    if (key)
+      sums.set("number", zeros({}, i64));
+    Tree all = scan(step, sums, batch).carry;
+    return {all["loss"].leaf(), all["grads"]};
   }
 
   Tree trainStep(const Tree &state, const Tree &batch, const std::optional<Key> &key) const {
@@ -159,8 +223,11 @@ private:
     return Tree{{"grads", grads}, {"loss", loss}};
   }
 
-  SpecTree batchSpec(int64_t size) const {
-    TensorSpec tokens(i32, {size, config.model.contextLength});
+  SpecTree batchSpec(int64_t size, int64_t parts = 1) const {
+    Shape shape{size / parts, config.model.contextLength};
+    if (parts > 1)
+      shape.insert(shape.begin(), parts);
+    TensorSpec tokens(i32, shape);
     return SpecTree{{"x", tokens}, {"y", tokens}};
   }
 
@@ -176,7 +243,8 @@ private:
   Entry withBatch(const char *name, Argument first, Step step,
                   std::vector<std::string> donate) const {
     std::vector<Argument> arguments{std::move(first),
-                                    {"batch", batchSpec(config.training.batchSize)}};
+                                    {"batch", batchSpec(config.training.batchSize,
+                                                        config.training.microBatches)}};
     EntryOptions options{.donate = std::move(donate), .indexBounds = bounds()};
     if (model.streams().empty())
       return Entry(

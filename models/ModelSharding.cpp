@@ -53,3 +53,33 @@ Status minigptc::checkBatches(const runtime::RunConfig &config, const Mesh &mesh
         checkDivides(mesh, {"eval.eval_batch_size", config.eval.batchSize, {axis}}));
   return Status::success();
 }
+
+Status minigptc::checkMicroBatches(const runtime::RunConfig &config,
+                                   const ModelSharding &sharding) {
+  int64_t batch = config.training.batchSize, count = config.training.microBatches, shards = 1;
+  std::string axes;
+  if (!sharding.batch.dims.empty())
+    for (const std::string &axis : sharding.batch.dims[0].axes) {
+      shards *= sharding.mesh.size(axis);
+      axes += (axes.empty() ? "" : " and ") + ("'" + axis + "'");
+    }
+  int64_t own = batch / shards;
+  if (count >= 1 && own % count == 0)
+    return Status::success();
+  int64_t below = std::min(count, own), above = count;
+  while (below > 1 && own % below != 0)
+    --below;
+  while (above < own && own % above != 0)
+    ++above;
+  std::string nearest = std::to_string(std::max<int64_t>(below, 1));
+  if (above > below && above <= own && own % above == 0)
+    nearest += " or " + std::to_string(above);
+  std::string whose = shards > 1 ? "what each of " + std::to_string(shards) + " parts along " +
+                                       axes + " has of a batch: " + std::to_string(own) + " of " +
+                                       std::to_string(batch) + " sequences"
+                                 : "training.batch_size (" + std::to_string(batch) + ")";
+  return Status(StatusCode::invalidArgument, "training.micro_batches is " + std::to_string(count) +
+                                                 ", which does not divide " + whose)
+      .withHelp("set it to " + nearest + ", or training.batch_size to a multiple of " +
+                std::to_string(shards * std::max<int64_t>(count, 1)));
+}

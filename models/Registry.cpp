@@ -58,10 +58,14 @@ std::unique_ptr<LanguageModel> minigptc::makeModel(const ModelConfig &config,
 }
 
 runtime::StatusOr<ModelSharding> minigptc::shardingOf(const runtime::RunConfig &config) {
-  if (!config.sharding.enabled)
-    return ModelSharding{};
-  const Model &model = find(config.model.type);
-  return model.sharding(config, model.make(config.model, std::nullopt)->parameters());
+  runtime::StatusOr<ModelSharding> sharding = ModelSharding{};
+  if (config.sharding.enabled) {
+    const Model &model = find(config.model.type);
+    sharding = model.sharding(config, model.make(config.model, std::nullopt)->parameters());
+  }
+  if (sharding)
+    MINIGPTC_RETURN_IF_ERROR(checkMicroBatches(config, *sharding));
+  return sharding;
 }
 
 int64_t minigptc::countParameters(const runtime::RunConfig &config) {

@@ -191,7 +191,8 @@ Status minigptc::checkFits(const runtime::RunConfig &config) {
         .withHelp("make model.d_model, model.d_ff, model.num_layers or model.vocab_size smaller");
   }
   // What backward can't do without: each block's input. Logits are made some rows at a time.
-  double positions = double(config.training.batchSize) * double(model.contextLength);
+  int64_t batch = config.training.batchSize / std::max<int64_t>(config.training.microBatches, 1);
+  double positions = double(batch) * double(model.contextLength);
   double bytes = config.training.precision == "bf16" ? 2 : 4;
   double activations = bytes * positions * double(model.numLayers) * double(model.dModel);
   if (state + activations <= memory)
@@ -199,8 +200,9 @@ Status minigptc::checkFits(const runtime::RunConfig &config) {
   return Status(StatusCode::invalidArgument,
                 runtime::format("a batch of %lld x %lld tokens needs at least %.1f GiB to train; "
                                 "this machine has %.1f GiB",
-                                (long long)config.training.batchSize,
+                                (long long)batch,
                                 (long long)model.contextLength, (state + activations) / gib,
                                 memory / gib))
-      .withHelp("make training.batch_size or model.context_length smaller");
+      .withHelp("make training.batch_size or model.context_length smaller, or "
+                "training.micro_batches larger");
 }

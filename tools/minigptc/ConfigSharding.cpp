@@ -112,7 +112,8 @@ Status ConfigBuilder::finishSharding(RunConfig &config) const {
     if (runtime::StatusOr<ModeSpecs> mode = getShardingConfigForMode(sharding.mode); !mode)
       return at(mode.status(), {"sharding.mode", "sharding.mesh_shape", "sharding.enabled"});
   if (!sharding.enabled)
-    return Status::success();
+    return at(checkMicroBatches(config, ModelSharding{}),
+              {"training.micro_batches", "training.batch_size"});
   std::vector<std::string> axes = axesOf(config);
   if (sharding.meshShape.empty())
     return at(
