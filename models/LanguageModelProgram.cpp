@@ -69,10 +69,7 @@ public:
     SpecTree state{{"params", params}, {"optimizer", optimizer.stateTypes(params)}};
     std::vector<Entry> result;
     if (options.training) {
-      result.push_back(Entry("init",
-                             [this](Key key) {
-                               return Tree{{"state", init(key)}};
-                             },
+      result.push_back(Entry("init", [this](Key key) { return Tree{{"state", init(key)}}; },
                              {{"key", keySpec()}}));
       result.push_back(withBatch("train_step", {"state", state}, &Builder::trainStep, {"state"}));
     }
@@ -167,9 +164,8 @@ private:
   static Tree add(const Tree &sums, const Tree &grads) {
     std::vector<std::pair<std::string, Value>> parts = grads.flatten();
     size_t next = 0;
-    return sums.map([&](const Value &sum) {
-      return sum + convert(parts[next++].second, sum.dtype());
-    });
+    return sums.map(
+        [&](const Value &sum) { return sum + convert(parts[next++].second, sum.dtype()); });
   }
 
   /// The same loss and gradients, by one micro-batch after the other: each adds its part of the
@@ -197,9 +193,8 @@ private:
         next.set("number", sums["number"] + 1);
       return std::pair(next, Tree{});
     };
-    Tree sums{{"grads", params.map([](const Value &param) {
-                 return zeros(param.shape(), param.dtype());
-               })},
+    Tree sums{{"grads",
+               params.map([](const Value &param) { return zeros(param.shape(), param.dtype()); })},
               {"loss", zeros({})}};
     if (key)
       sums.set("number", zeros({}, i64));
@@ -242,9 +237,9 @@ private:
   using Step = Tree (Builder::*)(const Tree &, const Tree &, const std::optional<Key> &) const;
   Entry withBatch(const char *name, Argument first, Step step,
                   std::vector<std::string> donate) const {
-    std::vector<Argument> arguments{std::move(first),
-                                    {"batch", batchSpec(config.training.batchSize,
-                                                        config.training.microBatches)}};
+    std::vector<Argument> arguments{
+        std::move(first),
+        {"batch", batchSpec(config.training.batchSize, config.training.microBatches)}};
     EntryOptions options{.donate = std::move(donate), .indexBounds = bounds()};
     if (model.streams().empty())
       return Entry(

@@ -85,7 +85,7 @@ Tensors CompiledModule::run(StringRef function, const Tensors &inputs) {
   std::vector<Array> outputs = runArrays(function, std::move(arguments));
   Tensors results;
   for (auto [info, output] : llvm::zip(entry->outputs, outputs))
-    results[info.name] = toTensor(output, context_);
+    results[info.name] = toTensor(output.isSharded() ? output.whole() : output, context_);
   return results;
 }
 

@@ -151,10 +151,10 @@ runtime::StatusOr<LoadedProgram> minigptc::buildSession(const runtime::RunConfig
   double start = now();
   TracedProgram traced = traceProgram(config, options);
   CompiledProgram compiled = compile(traced.program, flags.options());
-  runtime::StatusOr<runtime::Session> session = runtime::Session::load(
-      compiled.artifact, {.driver = driverOf(flags.chosenTarget()),
-                          .threads = flags.threads,
-                          .processes = flags.processes});
+  runtime::StatusOr<runtime::Session> session =
+      runtime::Session::load(compiled.artifact, {.driver = driverOf(flags.chosenTarget()),
+                                                 .threads = flags.threads,
+                                                 .processes = flags.processes});
   if (!session)
     return session.status();
   compiled.stats.traceSeconds = traced.seconds;
@@ -200,9 +200,8 @@ Status minigptc::checkFits(const runtime::RunConfig &config) {
   return Status(StatusCode::invalidArgument,
                 runtime::format("a batch of %lld x %lld tokens needs at least %.1f GiB to train; "
                                 "this machine has %.1f GiB",
-                                (long long)batch,
-                                (long long)model.contextLength, (state + activations) / gib,
-                                memory / gib))
+                                (long long)batch, (long long)model.contextLength,
+                                (state + activations) / gib, memory / gib))
       .withHelp("make training.batch_size or model.context_length smaller, or "
                 "training.micro_batches larger");
 }
