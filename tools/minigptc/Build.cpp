@@ -169,7 +169,8 @@ Status minigptc::guardCompile(const std::function<Status()> &body) {
     return Status(StatusCode::invalidArgument, error.what());
   } catch (const MemoryBudgetError &error) {
     return Status(StatusCode::invalidArgument, error.what())
-        .withHelp("a smaller training.batch_size or model.context_length takes less");
+        .withHelp("a smaller training.batch_size or model.context_length takes less, and so does a "
+                  "larger training.micro_batches");
   } catch (const CompileError &error) {
     return Status(StatusCode::failedPrecondition, error.what());
   } catch (const std::invalid_argument &error) {
