@@ -286,6 +286,22 @@ TEST_CASE("the host must synchronise with copies") {
       CHECK(cuda.driver.streamSynchronize(stream) == Result::launchFailed);
       CHECK_FOUND(hostAccess, "the host writes memory of copy to the device of 16 bytes");
     }
+    SECTION("before it writes the next input, whose end comes first") {
+      cuda.check(cuda.driver.memcpyHtoDAsync(x, const_cast<float *>(host), 16, stream));
+      host[10] = 5; // the same page, but nothing of the copy's
+      host[0] = 2;
+      CHECK(cuda.driver.streamSynchronize(stream) == Result::launchFailed);
+      CHECK_FOUND(hostAccess, "the host writes memory of copy to the device of 16 bytes");
+    }
+    SECTION("but not with what the device does in order") {
+      cuda.check(cuda.driver.memcpyHtoDAsync(x, const_cast<float *>(host), 16, stream));
+      cuda.check(cuda.driver.memsetD8Async(x, 0, kBytes, stream));
+      cuda.check(cuda.driver.memcpyDtoHAsync(const_cast<float *>(host + 3), x, 16, stream));
+      host[10] = 5;
+      cuda.check(cuda.driver.streamSynchronize(stream));
+      CHECK(host[3] == 0);
+      CHECK(cuda.finish().empty());
+    }
     SECTION("and may then do both") {
       cuda.check(cuda.driver.memcpyHtoDAsync(x, const_cast<float *>(host), 16, stream));
       cuda.check(cuda.driver.memcpyDtoHAsync(const_cast<float *>(host), x, 16, stream));

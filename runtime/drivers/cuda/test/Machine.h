@@ -94,6 +94,7 @@ public:
   /// The next operation, if any can run.
   bool step();
   void hostKnows(const VectorClock &clock);
+  void reportHostAccess(const Operation &operation, bool write);
   /// Lets other threads call until `reached`, or the patience is at its end.
   bool waitFor(Lock &lock, const std::function<bool()> &reached);
   /// Something that other threads may wait for has changed.
@@ -171,9 +172,7 @@ template <typename Value, typename Body> Value enterOr(Value gone, Body body) {
     return gone;
   Lock lock(machine->mutex);
   machine->pinned.collectFaults([&](const Operation &operation, bool write) {
-    machine->report(HazardKind::hostAccess,
-                    std::string("the host ") + (write ? "writes" : "reads") + " memory of " +
-                        *operation.name + " without having synchronised with it");
+    machine->reportHostAccess(operation, write);
   });
   return body(*machine, lock);
 }

@@ -173,6 +173,8 @@ Result memcpyDtoHAsync(void *target, DevicePtr source, size_t bytes, Stream hand
         machine.touchPinned(operation, *use);
       if (machine.touch(operation, source, bytes, /*write=*/false))
         std::memcpy(use ? use->data() : static_cast<std::byte *>(target), data(source), bytes);
+      if (use)
+        machine.pinned.written(*use);
     };
     return machine.enqueue(stream, std::move(work));
   });

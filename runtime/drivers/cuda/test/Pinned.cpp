@@ -1,5 +1,6 @@
 #include "runtime/drivers/cuda/test/Pinned.h"
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <csignal>
@@ -111,7 +112,7 @@ std::shared_ptr<PinnedBlock> PinnedMemory::find(const void *pointer, uint64_t by
 }
 
 void PinnedMemory::free(const PinnedBlock &block) {
-  std::erase_if(uses, [&](const auto &use) { return use->work->pinned->block.get() == &block; });
+  std::erase_if(uses, [&](const Pending &copy) { return copy.use().block.get() == &block; });
   if (block.slot >= 0) {
     slots[size_t(block.slot)].end = 0;
     slots[size_t(block.slot)].begin = 0;
@@ -130,42 +131,62 @@ void PinnedMemory::protect(const PinnedBlock &block) {
     mprotect(block.user + first, use.offset + use.bytes - first, protection);
   };
   for (bool target : {false, true}) // Nothing at all is stronger than reading only.
-    for (const auto &operation : uses)
-      if (const PinnedUse &use = *operation->work->pinned;
+    for (const Pending &copy : uses)
+      if (const PinnedUse &use = copy.use();
           use.block.get() == &block && use.isTarget == target && use.bytes)
         apply(use, target ? PROT_NONE : PROT_READ);
 }
 
 void PinnedMemory::begin(const std::shared_ptr<Operation> &operation) {
-  uses.push_back(operation);
-  protect(*operation->work->pinned->block);
+  const PinnedUse &use = *operation->work->pinned;
+  Pending copy{operation, {}};
+  if (!use.isTarget)
+    copy.source.assign(use.data(), use.data() + use.bytes);
+  uses.push_back(std::move(copy));
+  protect(*use.block);
 }
 
-void PinnedMemory::settle(const VectorClock &host) {
+void PinnedMemory::written(const PinnedUse &target) {
+  for (Pending &copy : uses) {
+    const PinnedUse &use = copy.use();
+    if (copy.source.empty() || use.block != target.block)
+      continue;
+    uint64_t first = std::max(use.offset, target.offset);
+    uint64_t last = std::min(use.offset + use.bytes, target.offset + target.bytes);
+    if (first < last)
+      std::copy_n(use.block->alias + first, last - first,
+                  copy.source.begin() + ptrdiff_t(first - use.offset));
+  }
+}
+
+void PinnedMemory::settle(const VectorClock &host, const Report &report) {
   std::vector<std::shared_ptr<PinnedBlock>> changed;
-  std::erase_if(uses, [&](const auto &operation) {
-    if (!operation->isBefore(host))
+  std::erase_if(uses, [&](const Pending &copy) {
+    if (!copy.operation->isBefore(host))
       return false;
-    changed.push_back(operation->work->pinned->block);
+    if (!std::equal(copy.source.begin(), copy.source.end(), copy.use().data()))
+      report(*copy.operation, /*write=*/true);
+    changed.push_back(copy.use().block);
     return true;
   });
   for (const auto &block : changed)
     protect(*block);
 }
 
-void PinnedMemory::collectFaults(const std::function<void(const Operation &, bool write)> &report) {
+void PinnedMemory::collectFaults(const Report &report) {
   for (const auto &[begin, block] : blocks) {
     uintptr_t fault = block->slot < 0 ? 0 : slots[size_t(block->slot)].fault.exchange(0);
     if (!fault)
       continue;
     bool write = slots[size_t(block->slot)].write;
-    for (const auto &operation : uses) {
-      const PinnedUse &use = *operation->work->pinned;
+    for (const Pending &copy : uses) {
+      const PinnedUse &use = copy.use();
       uintptr_t first = begin + use.offset;
       if (use.block == block && fault >= first && fault < first + use.bytes &&
           (write || use.isTarget))
-        report(*operation, write);
+        report(*copy.operation, write);
     }
+    protect(*block); // for the next access, perhaps of other bytes
   }
 }
 

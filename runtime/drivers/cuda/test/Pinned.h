@@ -4,10 +4,12 @@
 // protected while a copy is pending (against reading a copy's target, against writing its
 // source), until the host has synchronised with the copy; copies use the other mapping. A
 // forbidden access is noted by a signal handler, which lifts the protection and lets it happen.
+// Pages are coarse, and a write of many bytes may touch its page beside a copy's source first:
+// sources are compared, too, with what they were when the copy was submitted.
 //
 //   PinnedBlock *block = pinned.allocate(bytes);
 //   pinned.begin(operation);           // operation->work->pinned says which bytes
-//   pinned.settle(host);               // the host knows more now
+//   pinned.settle(host, report);       // the host knows more now
 //   pinned.collectFaults(report);
 //
 //===----------------------------------------------------------------------===//
@@ -52,16 +54,24 @@ public:
 
   /// A copy was submitted.
   void begin(const std::shared_ptr<Operation> &operation);
-  /// Lifts the protection for copies that the host knows done.
-  void settle(const VectorClock &host);
+  /// A copy has written its target, which may be what an earlier one was made from.
+  void written(const PinnedUse &target);
+  using Report = std::function<void(const Operation &, bool write)>;
+  /// Lifts the protection for copies that the host knows done; reports sources that changed.
+  void settle(const VectorClock &host, const Report &report);
   /// Accesses of the host, by copies not known to be done, since the last call.
-  void collectFaults(const std::function<void(const Operation &, bool write)> &report);
+  void collectFaults(const Report &report);
 
 private:
+  struct Pending {
+    std::shared_ptr<Operation> operation;
+    std::vector<std::byte> source; ///< as it was submitted; empty for a target
+    const PinnedUse &use() const { return *operation->work->pinned; }
+  };
   void protect(const PinnedBlock &block);
 
   std::map<uintptr_t, std::shared_ptr<PinnedBlock>> blocks;
-  std::vector<std::shared_ptr<Operation>> uses;
+  std::vector<Pending> uses;
   uint64_t made = 0;
 };
 

@@ -146,7 +146,15 @@ void Machine::drain() {
 
 void Machine::hostKnows(const VectorClock &clock) {
   host.join(clock);
-  pinned.settle(host);
+  pinned.settle(host, [&](const Operation &operation, bool write) {
+    reportHostAccess(operation, write);
+  });
+}
+
+void Machine::reportHostAccess(const Operation &operation, bool write) {
+  report(HazardKind::hostAccess, std::string("the host ") + (write ? "writes" : "reads") +
+                                     " memory of " + *operation.name +
+                                     " without having synchronised with it");
 }
 
 void Machine::progress(Lock &lock) {

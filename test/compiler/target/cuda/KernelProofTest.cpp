@@ -6,6 +6,7 @@
 //   kernel_proof_test                                  # all kernels
 //   kernel_proof_test --mutations --every 40           # each 40th edit
 //   kernel_proof_test --mutations --seconds 3600 --list  # and names those that change nothing
+//   kernel_proof_test --kernel multiply_reduce         # kernels with such names only
 #define CATCH_CONFIG_RUNNER
 #include "compiler/pipelines/Pipelines.h"
 #include "compiler/target/common/KernelText.h"
@@ -31,6 +32,7 @@ namespace {
 struct Options {
   uint64_t firstModel = 0, models = ~uint64_t(0), seeds = 4, every = 1;
   double seconds = 1e9;
+  std::string kernel;
   bool mutations = false, list = false, barriers = false;
 } options;
 
@@ -83,6 +85,8 @@ static void forKernels(
     for (func::FuncOp kernel : target::findKernels(*module)) {
       if (timeIsUp())
         return;
+      if (!kernel.getSymName().contains(options.kernel))
+        continue;
       bool grouped = groups.lookup(kernel.getSymName()) > 1;
       if (known.insert({target::printKernel(kernel), grouped}).second)
         visit(models[i], kernel, grouped ? 2 : 1);
@@ -203,6 +207,7 @@ int main(int argc, char **argv) {
              Opt(options.every, "n")["--every"]("each nth edit") |
              Opt(options.barriers)["--barriers"]("all barriers nevertheless") |
              Opt(options.seconds, "s")["--seconds"]("no further kernel after so many") |
+             Opt(options.kernel, "name")["--kernel"]("only kernels whose names contain this") |
              Opt(options.list)["--list"]("name the edits that change nothing");
   session.cli(cli);
   if (int status = session.applyCommandLine(argc, argv))

@@ -5,6 +5,7 @@
 // get on, and, on several devices, with collectives beside compute or not.
 //
 //   schedule_proof_test --every 9                # each 9th call
+//   schedule_proof_test --first 298 --list       # without the first 298 calls of --list
 //   schedule_proof_test --list                   # all, and names those that change nothing
 //   schedule_proof_test --devices 2 --mode fsdp  # on several devices
 //   schedule_proof_test --devices 2 --mode fsdp --collectives  # events of their queues only
@@ -29,7 +30,7 @@ using namespace minigptc::runtime::cuda::test;
 
 namespace {
 struct Options {
-  uint64_t every = 1, devices = 1;
+  uint64_t every = 1, devices = 1, first = 0;
   std::string mode = "dp";
   bool list = false, collectives = false;
 } options;
@@ -173,7 +174,7 @@ TEST_CASE("the schedule of a training step made wrong") {
   uint64_t edits = 0;
   std::map<Edit, Count> counts;
   for (const Site &site : sites) {
-    if (edits++ % options.every != 0)
+    if (uint64_t edit = edits++; edit < options.first || edit % options.every != 0)
       continue;
     ++counts[site.edit].all;
     std::string outcome = judge(artifact, site, expected.results, counts[site.edit]);
@@ -193,6 +194,7 @@ int main(int argc, char **argv) {
   Catch::Session session;
   using namespace Catch::clara;
   auto cli = session.cli() | Opt(options.every, "n")["--every"]("each nth call") |
+             Opt(options.first, "n")["--first"]("the first call of them") |
              Opt(options.devices, "n")["--devices"]("emulated devices") |
              Opt(options.mode, "mode")["--mode"]("how they share the model") |
              Opt(options.collectives)["--collectives"]("only events of queues of collectives") |
