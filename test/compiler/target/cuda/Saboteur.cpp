@@ -16,8 +16,8 @@ const char *describe(Edit edit) {
   case Edit::wait: return "cuStreamWaitEvent left out";
   case Edit::synchronize: return "cuStreamSynchronize left out";
   case Edit::waitOnHost: return "cuEventSynchronize left out";
-  case Edit::upload: return "copy from the host behind the next call";
-  case Edit::download: return "copy to the host behind the next call";
+  case Edit::upload: return "copy from the host that nothing waits for";
+  case Edit::download: return "copy to the host that nothing waits for";
   }
   return "";
 }
@@ -38,10 +38,12 @@ void Saboteur::start(std::optional<Site> site, uint64_t seed) {
   pauses = seed;
   devices.clear();
   calls.clear();
+  asked.clear();
   counts.clear();
   records.clear();
   collectiveStreams.clear();
-  held.clear();
+  capturing.clear();
+  aside = {};
 }
 
 std::vector<Site> Saboteur::sites() const {
@@ -63,6 +65,15 @@ std::vector<Site> Saboteur::sitesOfCollectives() const {
   for (const auto &[site, call] : calls)
     if (between.contains(call.event))
       result.push_back(site);
+  return result;
+}
+
+std::set<Site> Saboteur::unusedRecords() const {
+  std::lock_guard lock(mutex);
+  std::set<Site> result;
+  for (const auto &[site, call] : calls)
+    if (site.edit == Edit::record && !asked.contains(call.event))
+      result.insert(site);
   return result;
 }
 
@@ -99,40 +110,71 @@ bool Saboteur::hits(Edit edit, Stream stream, EventHandle event) {
   if (edit == Edit::record)
     records[event] = ++lastRecord;
   auto record = records.find(event);
-  calls[site] = {stream, record == records.end() ? 0 : record->second};
+  uint64_t number = record == records.end() ? 0 : record->second;
+  calls[site] = {stream, number};
+  if (edit == Edit::wait || edit == Edit::waitOnHost)
+    asked.insert(number);
   return wrong == site;
 }
 
-void Saboteur::hold(std::function<void()> call) {
+void Saboteur::noteQuery(EventHandle event) {
   std::lock_guard lock(mutex);
-  held[currentDevice()] = std::move(call);
+  if (auto record = records.find(event); record != records.end())
+    asked.insert(record->second);
 }
 
-/// Behind every call that submits work or waits for some.
-void Saboteur::release() {
-  std::function<void()> call;
+Stream Saboteur::asideOf(Stream stream) {
+  const DriverApi &cu = real.driver;
+  Aside made{.device = currentDevice(), .context = entered};
+  if (cu.eventCreate(&made.event, kEventDisableTiming) != Result::success ||
+      cu.streamCreate(&made.stream, kStreamNonBlocking) != Result::success ||
+      cu.eventRecord(made.event, stream) != Result::success ||
+      cu.streamWaitEvent(made.stream, made.event, 0) != Result::success)
+    return stream;
+  std::lock_guard lock(mutex);
+  if (capturing.contains(stream))
+    made.joins = stream;
+  aside = made;
+  return made.stream;
+}
+
+void Saboteur::endCapture(Stream stream) {
+  std::lock_guard lock(mutex);
+  capturing.erase(stream);
+  if (!aside.joins || aside.joins != stream)
+    return;
+  (void)real.driver.eventRecord(aside.event, aside.stream);
+  (void)real.driver.streamWaitEvent(stream, aside.event, 0);
+}
+
+void Saboteur::dropAside(int device) {
+  Aside dropped;
   {
     std::lock_guard lock(mutex);
-    call.swap(held[currentDevice()]);
+    if (aside.stream && aside.device == device)
+      std::swap(dropped, aside);
   }
-  if (call)
-    call();
+  if (!dropped.stream)
+    return;
+  (void)real.driver.ctxSetCurrent(dropped.context);
+  (void)real.driver.streamDestroy(dropped.stream);
+  (void)real.driver.eventDestroy(dropped.event);
 }
 
 /// What stands in the tables.
 struct Hooks {
   static inline Saboteur &s = Saboteur::get();
 
-  template <typename T> static T then(T result) {
-    s.release();
-    return result;
-  }
   static Result primaryCtxRetain(Context *context, DeviceId device) {
     Result result = s.real.driver.primaryCtxRetain(context, device);
     std::lock_guard lock(s.mutex);
     if (result == Result::success)
       s.devices[*context] = int(device);
     return result;
+  }
+  static Result primaryCtxRelease(DeviceId device) {
+    s.dropAside(int(device));
+    return s.real.driver.primaryCtxRelease(device);
   }
   static Result ctxSetCurrent(Context context) {
     s.enter(context);
@@ -147,34 +189,33 @@ struct Hooks {
                                              : s.real.driver.streamWaitEvent(stream, event, flags);
   }
   static Result streamSynchronize(Stream stream) {
-    return s.hits(Edit::synchronize, stream, nullptr)
-               ? Result::success
-               : then(s.real.driver.streamSynchronize(stream));
+    return s.hits(Edit::synchronize, stream, nullptr) ? Result::success
+                                                      : s.real.driver.streamSynchronize(stream);
   }
   static Result eventSynchronize(EventHandle event) {
     return s.hits(Edit::waitOnHost, nullptr, event) ? Result::success
-                                                    : then(s.real.driver.eventSynchronize(event));
+                                                    : s.real.driver.eventSynchronize(event);
+  }
+  static Result eventQuery(EventHandle event) {
+    s.noteQuery(event);
+    return s.real.driver.eventQuery(event);
   }
   static Result memcpyHtoDAsync(DevicePtr to, const void *from, size_t bytes, Stream stream) {
-    if (!s.hits(Edit::upload, stream, nullptr))
-      return then(s.real.driver.memcpyHtoDAsync(to, from, bytes, stream));
-    s.hold([=] { (void)s.real.driver.memcpyHtoDAsync(to, from, bytes, stream); });
-    return Result::success;
+    Stream used = s.hits(Edit::upload, stream, nullptr) ? s.asideOf(stream) : stream;
+    return s.real.driver.memcpyHtoDAsync(to, from, bytes, used);
   }
   static Result memcpyDtoHAsync(void *to, DevicePtr from, size_t bytes, Stream stream) {
-    if (!s.hits(Edit::download, stream, nullptr))
-      return then(s.real.driver.memcpyDtoHAsync(to, from, bytes, stream));
-    s.hold([=] { (void)s.real.driver.memcpyDtoHAsync(to, from, bytes, stream); });
-    return Result::success;
+    Stream used = s.hits(Edit::download, stream, nullptr) ? s.asideOf(stream) : stream;
+    return s.real.driver.memcpyDtoHAsync(to, from, bytes, used);
   }
-  static Result launchKernel(Function function, unsigned gridX, unsigned gridY, unsigned gridZ,
-                             unsigned blockX, unsigned blockY, unsigned blockZ,
-                             unsigned sharedBytes, Stream stream, void **parameters, void **extra) {
-    return then(s.real.driver.launchKernel(function, gridX, gridY, gridZ, blockX, blockY, blockZ,
-                                           sharedBytes, stream, parameters, extra));
+  static Result streamBeginCapture(Stream stream, CaptureMode mode) {
+    std::lock_guard lock(s.mutex);
+    s.capturing.insert(stream);
+    return s.real.driver.streamBeginCapture(stream, mode);
   }
-  static Result graphLaunch(GraphExec graph, Stream stream) {
-    return then(s.real.driver.graphLaunch(graph, stream));
+  static Result streamEndCapture(Stream stream, Graph *graph) {
+    s.endCapture(stream);
+    return s.real.driver.streamEndCapture(stream, graph);
   }
 
   static void seen(Stream stream) {
@@ -208,15 +249,17 @@ std::shared_ptr<const CudaApi> Saboteur::wrap(const CudaApi &tables) {
   auto api = std::make_shared<CudaApi>(tables);
   DriverApi &driver = api->driver;
   driver.primaryCtxRetain = Hooks::primaryCtxRetain;
+  driver.primaryCtxRelease = Hooks::primaryCtxRelease;
   driver.ctxSetCurrent = Hooks::ctxSetCurrent;
   driver.eventRecord = Hooks::eventRecord;
   driver.streamWaitEvent = Hooks::streamWaitEvent;
   driver.streamSynchronize = Hooks::streamSynchronize;
   driver.eventSynchronize = Hooks::eventSynchronize;
+  driver.eventQuery = Hooks::eventQuery;
   driver.memcpyHtoDAsync = Hooks::memcpyHtoDAsync;
   driver.memcpyDtoHAsync = Hooks::memcpyDtoHAsync;
-  driver.launchKernel = Hooks::launchKernel;
-  driver.graphLaunch = Hooks::graphLaunch;
+  driver.streamBeginCapture = Hooks::streamBeginCapture;
+  driver.streamEndCapture = Hooks::streamEndCapture;
   api->nccl.allReduce = Hooks::allReduce;
   api->nccl.allGather = Hooks::allGather;
   api->nccl.reduceScatter = Hooks::reduceScatter;

@@ -1,9 +1,14 @@
 //===- Saboteur.h - one call of CUDA's driver made wrong --------*- C++ -*-===//
 //
 // Wraps a device's function tables. Of the calls by which a program orders its work, it leaves
-// out one, or holds it back behind the next. Calls are counted for each device, whose thread makes
-// them one after the other, so that a site means the same in every run. With a seed, threads pause
-// here and there.
+// out one. A copy from or to the host is not left out, which would be another program: it goes to
+// a stream of its own, which waits for what is before the copy, and for which nobody waits. That
+// is what a copy that is too late comes to. To change places with work of its own stream would be
+// no such mistake: a stream does what it is told in order, so that the two stay ordered, the wrong
+// way round. In a capture, that stream is a branch that is joined where the capture ends.
+//
+// Calls are counted for each device, whose thread makes them one after the other, so that a site
+// means the same in every run. With a seed, threads pause here and there.
 //
 //   Saboteur &saboteur = Saboteur::get();
 //   saboteur.start();                                    // counts
@@ -19,8 +24,6 @@
 
 #include "runtime/drivers/cuda/Api.h"
 
-#include <array>
-#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -33,7 +36,6 @@ namespace minigptc::runtime::cuda::test {
 
 /// What is made wrong.
 enum class Edit { record, wait, synchronize, waitOnHost, upload, download };
-inline constexpr int kEdits = 6;
 /// "cuEventRecord left out", …
 const char *describe(Edit edit);
 
@@ -57,6 +59,8 @@ public:
   std::vector<Site> sites() const;
   /// Those of events that lie between the queue of a device's collectives and another.
   std::vector<Site> sitesOfCollectives() const;
+  /// Records whose event neither a queue nor the host has asked for: to leave one out is nothing.
+  std::set<Site> unusedRecords() const;
 
 private:
   friend struct Hooks;
@@ -66,8 +70,10 @@ private:
   void enter(Context context);
   void pause();
   bool hits(Edit edit, Stream stream, EventHandle event);
-  void hold(std::function<void()> call);
-  void release();
+  void noteQuery(EventHandle event);
+  Stream asideOf(Stream stream);
+  void endCapture(Stream stream);
+  void dropAside(int device);
 
   CudaApi real;
   mutable std::mutex mutex;
@@ -82,9 +88,17 @@ private:
   std::map<EventHandle, uint64_t> records;
   uint64_t lastRecord = 0;
   std::map<Site, Call> calls;
+  std::set<uint64_t> asked; ///< events that something waits for, or queries
   std::map<std::pair<Edit, int>, uint64_t> counts;
   std::set<Stream> collectiveStreams;
-  std::map<int, std::function<void()>> held; ///< by device
+  std::set<Stream> capturing;
+  /// Where the wrong copy goes.
+  struct Aside {
+    int device = -1;
+    Context context = nullptr;
+    Stream stream = nullptr, joins = nullptr; ///< the latter: whose capture it is a branch of
+    EventHandle event = nullptr;
+  } aside;
 };
 
 } // namespace minigptc::runtime::cuda::test
