@@ -1,5 +1,6 @@
 //===- NvJitLink.cpp ------------------------------------------------------===//
 #include "compiler/target/cuda/NvJitLink.h"
+#include "llvm/ADT/ArrayRef.h"
 
 #include <cstdlib>
 #include <dlfcn.h>

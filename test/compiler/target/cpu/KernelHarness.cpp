@@ -2,6 +2,7 @@
 #include "test/compiler/target/cpu/KernelHarness.h"
 #include "compiler/interpreter/Interpreter.h"
 #include "compiler/pipelines/Pipelines.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Parser/Parser.h"
 #include <catch2/catch.hpp>
 
