@@ -158,6 +158,14 @@ static int64_t sharedBytesOf(const NestPlan &nest) {
   return bytes;
 }
 
+/// Whether the block makes reductions in step: a long one for each element, or one to a scalar.
+static bool combines(const NestPlan &nest, func::FuncOp kernel) {
+  return (nest.kind == NestKind::groups && nest.group == kBlock) ||
+         llvm::any_of(kernel.getBody().front(), [](Operation &op) {
+           return isa<graph::ReductionKernelOp>(op) && isScalar(op.getResult(0));
+         });
+}
+
 static void planNests(KernelPlan &plan, func::FuncOp kernel) {
   for (unsigned number = 0; number < kernel.getNumResults(); ++number) {
     NestPlan nest = planNest(kernel, number);
@@ -175,9 +183,9 @@ static void planNests(KernelPlan &plan, func::FuncOp kernel) {
     finishNest(nest, kernel);
     nest.firstBlock = plan.grid;
     plan.grid += nest.blocks;
-    plan.sharedBytes = std::max(plan.sharedBytes, sharedBytesOf(nest));
+    int64_t combined = combines(nest, kernel) ? getGroupBytes(kBlock, 1) : 0;
+    plan.sharedBytes = std::max({plan.sharedBytes, sharedBytesOf(nest), combined});
   }
-  plan.sharedBytes = std::max(plan.sharedBytes, getGroupBytes(kBlock, 1));
 }
 
 /// Values of a row's thread that live from phase to phase, for each of its columns.

@@ -2,7 +2,7 @@
 
 // Four elements of f32 are one access; nothing is fused but what a polynomial fuses: a value's
 // bits do not depend on the kernel that it is computed in.
-// CHECK-LABEL: // @muladd: map, grid 1, block 256, shared memory 64
+// CHECK-LABEL: // @muladd: map, grid 1, block 256, shared memory 0
 // CHECK: .target sm_80
 // CHECK: .maxntid 256, 1, 1
 // CHECK-NOT: fma
