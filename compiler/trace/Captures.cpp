@@ -62,6 +62,13 @@ void minigptc::detail::checkCollectives(const std::string &what, const TracedFun
     }
 }
 
+std::string minigptc::detail::placeOf(Location loc) {
+  while (auto call = dyn_cast<CallSiteLoc>(loc))
+    loc = call.getCaller();
+  auto place = dyn_cast<FileLineColLoc>(loc);
+  return place ? place.getFilename().str() + ":" + std::to_string(place.getLine()) : "";
+}
+
 std::string minigptc::detail::nameOfLeaf(const std::string &what, const std::string &path) {
   return path.empty() ? what : what + " '" + path + "'";
 }

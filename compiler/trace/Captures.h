@@ -37,6 +37,9 @@ void checkCarried(const std::string &what, const Tree &before, const Tree &after
 void checkCollectives(const std::string &what, const TracedFunction &traced, AxisSet axes,
                       const std::source_location &where);
 
+/// "models/lm.cpp:42": the user's line behind an op; empty if there is none.
+std::string placeOf(mlir::Location loc);
+
 /// "carry 'a.b'".
 std::string nameOfLeaf(const std::string &what, const std::string &path);
 

@@ -10,14 +10,6 @@ using llvm::SmallVector;
 
 namespace {
 
-/// "models/lm.cpp:42": the user's line behind an op.
-std::string placeOf(mlir::Location loc) {
-  while (auto call = llvm::dyn_cast<mlir::CallSiteLoc>(loc))
-    loc = call.getCaller();
-  auto place = llvm::dyn_cast<mlir::FileLineColLoc>(loc);
-  return place ? place.getFilename().str() + ":" + std::to_string(place.getLine()) : "";
-}
-
 /// A function that a branch calls, and how messages name it.
 struct BranchTrace {
   const TreeFunction &function;

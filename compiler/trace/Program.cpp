@@ -254,6 +254,7 @@ Program minigptc::trace(const std::vector<Entry> &entries) {
         context.declareParameterSpec(spec);
     for (auto [entry, function] : llvm::zip_equal(entries, impl->functions))
       context.annotate(entry, function);
+    context.eraseLeftOver();
   }
   std::string message;
   mlir::ScopedDiagnosticHandler handler(&impl->context, [&](mlir::Diagnostic &diagnostic) {

@@ -1,6 +1,7 @@
 //===- ShardMapCollectives.cpp - what devices do together -----------------===//
 #include "compiler/trace/Annotations.h"
 #include "compiler/trace/Emit.h"
+#include "compiler/trace/VmapCollectives.h"
 #include "dialects/dist/IR/Dist.h"
 #include "minigptc/trace/ShardMap.h"
 #include "runtime/base/Scalar.h"
@@ -20,7 +21,8 @@ public:
     const Mesh *mesh = emit.context.manualMesh();
     if (!mesh)
       emit.fail(std::string(what) + ": devices talk to each other in a function of shardMap only, "
-                                    "and this is outside of one");
+                                    "and this is outside of one",
+                notesOnExamples(axes));
     if (axes.axes.empty())
       emit.fail(std::string(what) + ": no axis of the mesh " + mesh->toString() + " is named");
     for (const std::string &axis : axes.axes)
@@ -75,6 +77,17 @@ public:
   Emitter emit;
 
 private:
+  /// Of axes of examples that may have been meant.
+  std::vector<std::string> notesOnExamples(const DimSpec &axes) const {
+    std::vector<std::string> known;
+    for (const VmapAxis &axis : emit.context.vmapAxes())
+      known.push_back(axis.name);
+    for (const std::string &axis : axes.axes)
+      if (std::string nearest = runtime::nearestName(axis, known); !nearest.empty())
+        return {"did you mean '" + nearest + "', an axis of a vmap?"};
+    return {};
+  }
+
   void add(const std::string &axis, const Mesh &mesh) {
     if (!mesh.has(axis)) {
       std::vector<std::string> known;
@@ -118,6 +131,8 @@ template <typename F> Tree ofEach(const Tree &tree, F f) {
 } // namespace
 
 Value minigptc::psum(const Value &x, const DimSpec &axes, std::source_location where) {
+  if (auto examples = Examples::find("psum", axes, where))
+    return examples->sum(x);
   Collective collective("psum", axes, where);
   mlir::Value operand = collective.operand(x);
   if (typeOf(operand).getElementType().isInteger(1))
@@ -133,13 +148,18 @@ Tree minigptc::psum(const Tree &x, const DimSpec &axes, std::source_location whe
 }
 
 Value minigptc::pmean(const Value &x, const DimSpec &axes, std::source_location where) {
-  Collective collective("pmean", axes, where);
   if (!runtime::isFloat(x.dtype()))
-    collective.emit.fail("pmean: " + x.type().toString() + " has no mean; only floats have",
-                         {"convert it before"});
+    throw TraceError("pmean: " + x.type().toString() + " has no mean; only floats have", where,
+                     {"convert it before"});
+  auto quotient = [&](int64_t count) {
+    return Operand(psum(x, axes, where), where) / Operand(double(count), where);
+  };
+  if (auto examples = Examples::find("pmean", axes, where))
+    return quotient(examples->size());
+  Collective collective("pmean", axes, where);
   if (collective.size() == 1)
     return collective.emit.wrap(collective.operand(x));
-  return Operand(psum(x, axes, where), where) / Operand(double(collective.size()), where);
+  return quotient(collective.size());
 }
 
 Tree minigptc::pmean(const Tree &x, const DimSpec &axes, std::source_location where) {
@@ -148,6 +168,8 @@ Tree minigptc::pmean(const Tree &x, const DimSpec &axes, std::source_location wh
 
 Value minigptc::allGather(const Value &x, const DimSpec &axes, int64_t dim,
                           std::source_location where) {
+  if (auto examples = Examples::find("allGather", axes, where))
+    return examples->gather(x, Emitter(where).axis("allGather", dim, x.rank()));
   Collective collective("allGather", axes, where);
   mlir::Value operand = collective.operand(x);
   dim = collective.emit.axis("allGather", dim, typeOf(operand).getRank());
@@ -159,6 +181,8 @@ Value minigptc::allGather(const Value &x, const DimSpec &axes, int64_t dim,
 
 Value minigptc::psumScatter(const Value &x, const DimSpec &axes, int64_t dim,
                             std::source_location where) {
+  if (auto examples = Examples::find("psumScatter", axes, where))
+    return examples->sumScatter(x, Emitter(where).axis("psumScatter", dim, x.rank()));
   Collective collective("psumScatter", axes, where);
   mlir::Value operand = collective.operand(x);
   if (typeOf(operand).getElementType().isInteger(1))
@@ -189,6 +213,9 @@ static Value shuffle(const Collective &collective, mlir::Value x, int64_t dim) {
 
 Value minigptc::allToAll(const Value &x, const DimSpec &axes, int64_t splitDim, int64_t concatDim,
                          std::source_location where) {
+  if (auto examples = Examples::find("allToAll", axes, where))
+    return examples->allToAll(x, Emitter(where).axis("allToAll", splitDim, x.rank()),
+                              Emitter(where).axis("allToAll", concatDim, x.rank()));
   Collective collective("allToAll", axes, where);
   mlir::Value operand = collective.operand(x);
   int64_t rank = typeOf(operand).getRank();
@@ -205,29 +232,41 @@ Value minigptc::allToAll(const Value &x, const DimSpec &axes, int64_t splitDim, 
                                              collective.lengthen(part, concatDim), true);
 }
 
-Value minigptc::ppermute(const Value &x, const DimSpec &axes,
-                         const std::vector<std::pair<int64_t, int64_t>> &sourceTargets,
-                         std::source_location where) {
-  Collective collective("ppermute", axes, where);
-  mlir::Value operand = collective.operand(x);
-  std::vector<int64_t> sources(size_t(collective.size()), -1), targets(sources);
+/// Who gets whose tensor, checked; -1: nobody's.
+static std::vector<int64_t> sourcesOf(const std::vector<std::pair<int64_t, int64_t>> &sourceTargets,
+                                      int64_t size, const std::string &who,
+                                      const std::source_location &where) {
+  std::vector<int64_t> sources(size_t(size), -1), targets(sources);
   for (auto [source, target] : sourceTargets) {
     for (int64_t device : {source, target})
-      if (device < 0 || device >= collective.size())
-        collective.emit.fail("ppermute: there is no device " + std::to_string(device) +
-                             "; they are 0 to " + std::to_string(collective.size() - 1));
+      if (device < 0 || device >= size)
+        throw TraceError("ppermute: there is no " + who + " " + std::to_string(device) +
+                             "; they are 0 to " + std::to_string(size - 1),
+                         where);
     if (sources[size_t(target)] >= 0)
-      collective.emit.fail("ppermute: device " + std::to_string(target) + " gets two tensors, of " +
+      throw TraceError("ppermute: " + who + " " + std::to_string(target) + " gets two tensors, of " +
                            std::to_string(sources[size_t(target)]) + " and of " +
-                           std::to_string(source));
+                           std::to_string(source),
+                       where);
     if (targets[size_t(source)] >= 0)
-      collective.emit.fail(
-          "ppermute: device " + std::to_string(source) + " gives its tensor to two, " +
-              std::to_string(targets[size_t(source)]) + " and " + std::to_string(target),
-          {"allGather gives it to all"});
+      throw TraceError("ppermute: " + who + " " + std::to_string(source) +
+                           " gives its tensor to two, " + std::to_string(targets[size_t(source)]) +
+                           " and " + std::to_string(target),
+                       where, {"allGather gives it to all"});
     sources[size_t(target)] = source;
     targets[size_t(source)] = target;
   }
+  return sources;
+}
+
+Value minigptc::ppermute(const Value &x, const DimSpec &axes,
+                         const std::vector<std::pair<int64_t, int64_t>> &sourceTargets,
+                         std::source_location where) {
+  if (auto examples = Examples::find("ppermute", axes, where))
+    return examples->permute(x, sourcesOf(sourceTargets, examples->size(), "example", where));
+  Collective collective("ppermute", axes, where);
+  mlir::Value operand = collective.operand(x);
+  std::vector<int64_t> sources = sourcesOf(sourceTargets, collective.size(), "device", where);
   if (collective.size() == 1)
     return collective.emit.wrap(sourceTargets.empty() ? collective.emit.splat(0, typeOf(operand))
                                                       : operand);
@@ -236,6 +275,8 @@ Value minigptc::ppermute(const Value &x, const DimSpec &axes,
 }
 
 Value minigptc::axisIndex(const DimSpec &axes, std::source_location where) {
+  if (auto examples = Examples::find("axisIndex", axes, where))
+    return examples->index();
   Collective collective("axisIndex", axes, where);
   mlir::RankedTensorType type = collective.emit.context.tensorType({i64, {}});
   if (collective.size() == 1)
@@ -244,5 +285,7 @@ Value minigptc::axisIndex(const DimSpec &axes, std::source_location where) {
 }
 
 int64_t minigptc::axisSize(const DimSpec &axes, std::source_location where) {
+  if (auto examples = Examples::find("axisSize", axes, where))
+    return examples->size();
   return Collective("axisSize", axes, where).size();
 }

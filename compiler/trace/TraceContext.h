@@ -31,6 +31,12 @@ struct NotedCollective {
   std::source_location where;
 };
 
+/// An axis of examples, in the function of one of them.
+struct VmapAxis {
+  std::string name;
+  int64_t size;
+};
+
 /// A finished private function and what its caller must pass.
 struct TracedFunction {
   mlir::func::FuncOp function;
@@ -166,6 +172,18 @@ public:
     return table.add(function, name);
   }
 
+  // In a vmap's function (Vmap.cpp).
+  /// Those that have a name, outermost first.
+  const std::vector<VmapAxis> &vmapAxes() const { return vmapAxes_; }
+  const VmapAxis *findVmapAxis(llvm::StringRef name) const;
+  /// `body` with one more.
+  void withVmapAxis(const VmapAxis &axis, llvm::function_ref<void()> body);
+  mlir::ModuleOp module() { return *program.module; }
+  /// Functions of one example are left over.
+  void noteLeftOver() { hasLeftOver = true; }
+  /// Erases private functions that no entry calls, if some are left over: last.
+  void eraseLeftOver();
+
   size_t depth() const { return scopes.size(); }
   /// Runs `body` with the outer function number `depth` as the innermost one.
   void inScope(size_t depth, llvm::function_ref<void()> body);
@@ -185,6 +203,8 @@ private:
   llvm::DenseMap<mlir::Type, std::shared_ptr<const TensorType>> types; ///< as Values have them
   std::vector<std::unique_ptr<FunctionScope>> scopes;
   Mesh mesh_;
+  std::vector<VmapAxis> vmapAxes_;
+  bool hasLeftOver = false;
   std::map<std::string, ParameterSpec> parameterSpecs; ///< by path
   TraceContext *previous;
 };

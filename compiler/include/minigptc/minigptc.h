@@ -24,5 +24,6 @@
 #include "minigptc/trace/TraceError.h"
 #include "minigptc/trace/Transforms.h"
 #include "minigptc/trace/Value.h"
+#include "minigptc/trace/Vmap.h"
 
 #endif // MINIGPTC_MINIGPTC_H

@@ -1,5 +1,6 @@
 //===- Dist.cpp - dialect registration ------------------------------------===//
 #include "dialects/dist/IR/Dist.h"
+#include "dialects/dist/IR/Batch.h"
 
 using namespace mlir;
 using namespace minigptc;
@@ -14,6 +15,7 @@ void DistDialect::initialize() {
 #define GET_OP_LIST
 #include "dialects/dist/IR/DistOps.cpp.inc"
       >();
+  attachBatchRules(getContext());
 }
 
 MeshOp dist::findMesh(ModuleOp module) {

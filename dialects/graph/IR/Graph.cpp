@@ -1,5 +1,6 @@
 //===- Graph.cpp - dialect registration -----------------------------------===//
 #include "dialects/graph/IR/Graph.h"
+#include "dialects/graph/IR/Batching.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -21,6 +22,12 @@ void GraphDialect::initialize() {
 #define GET_OP_LIST
 #include "dialects/graph/IR/GraphOps.cpp.inc"
       >();
+  attachElementwiseBatchRules(getContext());
+  attachShapeBatchRules(getContext());
+  attachContractionBatchRules(getContext());
+  attachCompositeBatchRules(getContext());
+  attachRandomBatchRules(getContext());
+  attachStructureBatchRules(getContext());
 }
 
 Operation *GraphDialect::materializeConstant(OpBuilder &builder, Attribute value, Type type,

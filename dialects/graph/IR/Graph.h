@@ -61,6 +61,15 @@ struct IndexBox {
   bool operator==(const IndexBox &) const = default;
 };
 
+/// See `BatchableOp`: a tensor that is the same for all examples of a `vmap`, or, batched, the
+/// examples' tensors along dimension 0.
+struct BatchedValue {
+  mlir::Value value;
+  bool isBatched = false;
+};
+using BatchedValues = llvm::SmallVector<BatchedValue>;
+class Batch;
+
 /// True for `tensor<2xui32>`, the type of random keys.
 bool isKeyType(mlir::Type type);
 mlir::RankedTensorType getKeyType(mlir::MLIRContext *context);

@@ -309,9 +309,21 @@ def PartitionableOp : Graph_Interface<"PartitionableOp"> {
 
 def BatchableOp : Graph_Interface<"BatchableOp"> {
   let description = [{
-    [attached with `vmap`] Builds the op with one more leading dimension on the
-    operands that are batched.
+    [attached: Batch*.cpp here and in dialects/dist/IR] How an op works on all examples of a
+    `vmap` at once. A tensor is the same for all examples, or batched: the examples' tensors
+    one after the other along a new dimension 0 (Batching.h).
   }];
+  let methods = [
+    InterfaceMethod<[{
+      Emits the op for all examples at the insertion point of `batch`, which has what stands in
+      place of each operand: at least one of them is batched, or the op depends on the example
+      by itself. Gives one value per result. Fails, with a diagnostic, where that cannot be.
+    }], "::llvm::FailureOr<::minigptc::graph::BatchedValues>", "batch",
+    (ins "::minigptc::graph::Batch &":$batch)>,
+    InterfaceMethod<[{
+      Whether the op's results depend on the example along this axis though none of its operands
+      does.
+    }], "bool", "readsExample", (ins "::llvm::StringRef":$axis), "", [{ return false; }]>];
 }
 
 #endif // MINIGPTC_GRAPH_INTERFACES_TD

@@ -122,6 +122,37 @@ def Graph_HostCallOp : Graph_Op<"host_call", [Pure,
   let assemblyFormat = "$callee `(` $inputs `)` attr-dict `:` functional-type($inputs, $outputs)";
 }
 
+def Graph_GatherExamplesOp : Graph_Op<"gather_examples", [Pure]> {
+  let summary = "the tensors of all examples of a `vmap`";
+  let description = [{
+    In a function of one example: the tensors that the examples along `axis` have here, along a new
+    dimension 0, the same for all. Collectives over a `vmap`'s axis are made of it; the function of
+    all examples has none.
+
+    ```mlir
+    %all = graph.gather_examples %x over "examples" : (tensor<4xf32>) -> tensor<8x4xf32>
+    ```
+  }];
+  let arguments = (ins Graph_Tensor:$operand, StrAttr:$axis);
+  let results = (outs Graph_Tensor:$result);
+  let assemblyFormat = "$operand `over` $axis attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 1;
+}
+
+def Graph_ExampleIndexOp : Graph_Op<"example_index", [Pure]> {
+  let summary = "the number of an example of a `vmap`";
+  let description = [{
+    As `gather_examples`, in a function of one example: 0, 1, … along `axis`.
+
+    ```mlir
+    %i = graph.example_index over "examples" : tensor<i64>
+    ```
+  }];
+  let arguments = (ins StrAttr:$axis);
+  let results = (outs Graph_Part:$result);
+  let assemblyFormat = "`over` $axis attr-dict `:` type($result)";
+}
+
 def Graph_FusionOp : Graph_Op<"fusion", [Pure, IsolatedFromAbove, SingleBlock]> {
   let summary = "ops that become one kernel";
   let description = [{
