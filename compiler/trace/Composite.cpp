@@ -1,4 +1,5 @@
 //===- Composite.cpp - functions of networks ------------------------------===//
+#include "compiler/trace/ConstantIndices.h"
 #include "compiler/trace/Emit.h"
 #include "minigptc/runtime/Array.h"
 
@@ -71,7 +72,10 @@ Value minigptc::attention(const Operand &query, const Operand &key, const Operan
 
 Value minigptc::embedding(const Operand &table, const Operand &ids) {
   Emitter emit(ids);
-  return emit.wrap(emit.op<graph::EmbeddingOp>({emit.value(table), emit.value(ids)}));
+  mlir::Value rows = emit.value(table), numbers = emit.value(ids);
+  if (!shapeOf(rows).empty())
+    checkIndices(emit, "embedding", numbers, shapeOf(rows)[0], "the rows of " + describe(rows));
+  return emit.wrap(emit.op<graph::EmbeddingOp>({rows, numbers}));
 }
 
 Value minigptc::crossEntropy(const Operand &logits, const Operand &targets,

@@ -1,4 +1,5 @@
 //===- Shape.cpp - data movement ------------------------------------------===//
+#include "compiler/trace/ConstantIndices.h"
 #include "compiler/trace/Emit.h"
 
 #include <numeric>
@@ -140,12 +141,23 @@ Value minigptc::pad(const Operand &x, const Axes &low, const Axes &high, const O
 }
 
 namespace {
-/// Scalar starts; numbers become i32.
-SmallVector<mlir::Value> startsOf(const Emitter &emit, const std::vector<Operand> &starts) {
+/// Scalar starts; numbers become i32. A block of those sizes lies inside of `whole` where its start
+/// is known.
+SmallVector<mlir::Value> startsOf(const Emitter &emit, const std::string &what,
+                                  const std::vector<Operand> &starts, mlir::Value whole,
+                                  llvm::ArrayRef<int64_t> sizes) {
   SmallVector<mlir::Value> values;
-  for (const Operand &start : starts)
+  for (const Operand &start : starts) {
+    size_t dim = values.size();
     values.push_back(start.isNumber() ? emit.number(start, emit.context.tensorType({i32, {}}))
                                       : emit.value(start));
+    // What does not fit is the op's to say.
+    if (dim >= sizes.size() || dim >= shapeOf(whole).size() || sizes[dim] > shapeOf(whole)[dim])
+      continue;
+    checkIndices(emit, what, values.back(), shapeOf(whole)[dim] - sizes[dim] + 1,
+                 "dimension " + std::to_string(dim) + " of " + describe(whole) +
+                     " for the start of a block of " + std::to_string(sizes[dim]));
+  }
   return values;
 }
 } // namespace
@@ -154,7 +166,7 @@ Value minigptc::dynamicSlice(const Operand &x, const std::vector<Operand> &start
                              const Shape &sizes) {
   Emitter emit(x);
   SmallVector<mlir::Value> operands{emit.value(x)};
-  operands.append(startsOf(emit, starts));
+  operands.append(startsOf(emit, "dynamicSlice", starts, operands[0], sizes));
   return emit.wrap(emit.op<graph::DynamicSliceOp>(operands, emit.ints("sizes", sizes)));
 }
 
@@ -162,15 +174,20 @@ Value minigptc::dynamicUpdateSlice(const Operand &x, const Operand &update,
                                    const std::vector<Operand> &starts) {
   Emitter emit(x);
   SmallVector<mlir::Value> operands{emit.value(x), emit.value(update)};
-  operands.append(startsOf(emit, starts));
+  operands.append(
+      startsOf(emit, "dynamicUpdateSlice", starts, operands[0], shapeOf(operands[1])));
   return emit.wrap(emit.op<graph::DynamicUpdateSliceOp>(operands));
 }
 
 Value minigptc::take(const Operand &x, const Operand &indices, int64_t axis) {
   Emitter emit(x);
-  mlir::Value operand = emit.value(x), index = emit.value(indices);
+  mlir::Value operand = emit.value(x);
+  mlir::Value index = indices.isNumber() ? emit.number(indices, emit.context.tensorType({i32, {}}))
+                                         : emit.value(indices);
   SmallVector<int64_t> shape(shapeOf(index));
   int64_t dim = emit.axis("take", axis, typeOf(operand).getRank());
+  checkIndices(emit, "take", index, shapeOf(operand)[size_t(dim)],
+               "dimension " + std::to_string(dim) + " of " + describe(operand));
   size_t indexRank = shape.size();
   shape.push_back(1);
   index = reshapeTo(emit, index, shape);

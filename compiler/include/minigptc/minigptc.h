@@ -16,6 +16,7 @@
 #include "minigptc/trace/ControlFlow.h"
 #include "minigptc/trace/Function.h"
 #include "minigptc/trace/Jit.h"
+#include "minigptc/trace/Jvp.h"
 #include "minigptc/trace/Key.h"
 #include "minigptc/trace/Ops.h"
 #include "minigptc/trace/Program.h"

@@ -255,9 +255,10 @@ static FailureOr<BatchedValues> batchCond(CondOp op, Batch &batch) {
   SmallVector<Value> operands = valuesOf(batch, inputs, flags);
   SmallVector<bool> wanted(op.getNumResults(), batch.isBatched(0u));
   FailureOr<BatchedFunction> sides[2];
+  StringRef names[] = {op.getOnTrue(), op.getOnFalse()};
   for (bool grows = true; grows;) {
     grows = false;
-    for (auto [side, name] : llvm::zip_equal(sides, ArrayRef{op.getOnTrue(), op.getOnFalse()})) {
+    for (auto [side, name] : llvm::zip_equal(sides, names)) {
       side = batch.batcher.batch(batch.batcher.lookup(name), flags, wanted);
       if (failed(side))
         return failure();

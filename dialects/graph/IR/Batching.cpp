@@ -174,7 +174,8 @@ BatchedValues Batch::clone(ValueRange others) {
 
 FailureOr<BatchedValues> Batch::decompose() {
   Block block; // of ops on one example, which never become part of a function
-  OpBuilder scratch = OpBuilder::atBlockBegin(&block);
+  OpBuilder scratch(b.getContext());
+  scratch.setInsertionPointToStart(&block);
   SmallVector<Value> parts = cast<DecomposableOp>(op).decompose(scratch);
   llvm::DenseMap<Value, BatchedValue> values;
   for (auto [operand, value] : llvm::zip_equal(op->getOperands(), operands))

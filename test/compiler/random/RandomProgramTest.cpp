@@ -52,6 +52,8 @@ static bool isStructural(llvm::StringRef op) {
                                                 "graph.scan",
                                                 "graph.cond",
                                                 "graph.while",
+                                                "graph.gather_examples",
+                                                "graph.example_index",
                                                 "graph.dot_accumulate",
                                                 "graph.dot_bias",
                                                 "graph.dot_sums",

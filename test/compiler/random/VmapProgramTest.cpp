@@ -210,7 +210,7 @@ TEST_CASE("every op that a traced program may have works on many examples") {
 TEST_CASE("random programs of many examples are those of each") {
   ModuleRunner runner;
   Coverage coverage;
-  for (uint64_t seed = 0; seed < 300; ++seed) {
+  for (uint64_t seed = 0; seed < 3000; ++seed) {
     auto module = generateProgram(runner.context(), seed, {.floatType = seed % 3 ? "f64" : "f32"});
     coverage.add(*module);
     checkProgram(*module, seed, [&](mlir::ModuleOp m) {
@@ -227,7 +227,7 @@ TEST_CASE("random programs of many examples are those of each") {
 
 TEST_CASE("random gradients of many examples are those of each") {
   ModuleRunner runner;
-  for (uint64_t seed = 0; seed < 200; ++seed) {
+  for (uint64_t seed = 0; seed < 1500; ++seed) {
     auto module = generateProgram(runner.context(), seed,
                                   {.floatType = "f64", .steps = 6, .differentiable = true});
     checkProgram(*module, seed, [&](mlir::ModuleOp m) {

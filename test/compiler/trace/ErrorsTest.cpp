@@ -4,9 +4,12 @@
 #include "minigptc/optim/Optimizer.h"
 #include "minigptc/runtime/Array.h"
 #include "minigptc/trace/ControlFlow.h"
+#include "minigptc/trace/Jvp.h"
 #include "minigptc/trace/Ops.h"
 #include "minigptc/trace/Program.h"
+#include "minigptc/trace/ShardMap.h"
 #include "minigptc/trace/Transforms.h"
+#include "minigptc/trace/Vmap.h"
 
 #include <catch2/catch.hpp>
 
@@ -267,4 +270,66 @@ TEST_CASE("branches") {
                     sum(x) > 0, [&] { return Tree{{"a", x}, {"b", x}}; }, [&] { return Tree{{"a", x}}; });
               }),
               "result 'b' is in one of them only");
+}
+
+TEST_CASE("vmap") {
+  auto add = [](Value a, Value b) { return a + b; };
+  CHECK_ERROR(([&](Value x, Value n) { return vmap(add)(x, zeros({3})); }),
+              "argument 1 (f32[3]) has 3 examples along dimension 0, but argument 0 (f32[2,3]) has 2");
+  CHECK_ERROR(([&](Value x, Value n) {
+                auto f = [](Tree t) { return t["a"]; };
+                return vmap(f, {.inAxes = {{{{"", 0}, {"b", 1}}}}})(Tree{{"a", x}, {"b", x}}); }),
+              "argument 0 'b' (f32[2,3]) has 3 examples along dimension 1");
+  CHECK_ERROR(([&](Value x, Value n) { return vmap(add)(x, zeros({})); }),
+              "argument 1 has 0 dimensions, and the examples go along number 0");
+  CHECK_ERROR(([&](Value x, Value n) { return vmap(add, {.inAxes = {0}})(x, x); }),
+              "2 arguments, and there are axes for 1");
+  CHECK_ERROR(([&](Value x, Value n) { return vmap(add, {.inAxes = {None, None}})(x, x); }),
+              "no argument goes over the examples");
+  CHECK_ERROR(([&](Value x, Value n) { return vmap(add, {.outAxes = None})(x, x); }),
+              "the result (f32[3]) differs between examples");
+  CHECK_ERROR(([&](Value x, Value n) { return vmap(add, {.outAxes = 3})(x, x); }),
+              "the result has 2 dimensions, and the examples go along number 3");
+  CHECK_ERROR(([&](Value x, Value n) {
+                return vmap([](Value a) { return psum(a, "row"); }, {.axisName = "rows"})(x); }),
+              "did you mean 'rows', an axis of a vmap?");
+  CHECK_ERROR(([&](Value x, Value n) {
+                return vmap([](Value a) { return psum(a, {"rows", "x"}); }, {.axisName = "rows"})(x); }),
+              "'rows' is the axis of a vmap, and there are others beside it");
+  CHECK_ERROR(([&](Value x, Value n) {
+                return vmap([](Value a) { return psumScatter(a, "rows"); }, {.axisName = "rows"})(x); }),
+              "dimension 0 of f32[3] has no 2 equal parts, one for each example");
+}
+
+TEST_CASE("jvp") {
+  auto f = [](Value x) { return x * 2; };
+  CHECK_ERROR(([&](Value x, Value n) { return jvp(f, {x}, {}).tangent; }),
+              "there are 1 arguments and 0 tangents");
+  CHECK_ERROR(([&](Value x, Value n) { return jvp(f, {x}, {x[0]}).tangent; }),
+              "argument 0 is f32[2,3], and its tangent has f32[3]");
+  CHECK_ERROR(([&](Value x, Value n) {
+                return jvp([](Value x) { return convert(x, i32); }, {x}, {x}).tangent; }),
+              "the result is i32[2,3]; only floats have derivatives");
+}
+
+TEST_CASE("indices known while tracing") {
+  CHECK_ERROR([](Value x, Value n) { return x[-3]; }, "index -3 is outside dimension 0");
+  CHECK_ERROR([](Value x, Value n) { return take(x, 2); },
+              "take: index 2 is outside dimension 0 of f32[2,3], whose indices are 0 to 1");
+  CHECK_ERROR([](Value x, Value n) { return take(x, reshape(arange(4), {2, 2}), 1); },
+              "take: index 3 is outside dimension 1 of f32[2,3], whose indices are 0 to 2");
+  CHECK_ERROR([](Value x, Value n) { return take(x, full({}, -1, i32)); }, "take: index -1 is outside");
+  CHECK_ERROR([](Value x, Value n) { return embedding(x, arange(3)); },
+              "embedding: index 2 is outside the rows of f32[2,3], whose indices are 0 to 1");
+  CHECK_ERROR([](Value x, Value n) { return dynamicSlice(x, {0, 2}, {1, 2}); },
+              "dynamicSlice: index 2 is outside dimension 1 of f32[2,3] for the start of a block of 2, "
+              "whose indices are 0 to 1");
+  CHECK_ERROR([](Value x, Value n) { return dynamicUpdateSlice(x, x, {1, 0}); },
+              "dynamicUpdateSlice: index 1 is outside dimension 0");
+  // What the program computes is clamped.
+  trace({{"f",
+          [](Value x, Value n) {
+            return Tree{{"a", take(x, n)}, {"b", take(x, 1)}, {"c", dynamicSlice(x, {n[0], 1}, {1, 2})}};
+          },
+          {{"x", TensorSpec(f32, {2, 3})}, {"n", TensorSpec(i32, {3})}}}});
 }
