@@ -65,7 +65,7 @@ void minigptc::detail::checkIndices(const Emitter &emit, const std::string &what
     return;
   int64_t wrong = known->least < 0 ? known->least : known->greatest;
   if (wrong < 0 || wrong >= bound)
-    emit.fail(what + ": index " + std::to_string(wrong) + " is outside " + of +
-              (bound > 0 ? ", whose indices are 0 to " + std::to_string(bound - 1)
-                         : ", which is empty"));
+    emit.fail(
+        what + ": index " + std::to_string(wrong) + " is outside " + of +
+        (bound > 0 ? ", whose indices are 0 to " + std::to_string(bound - 1) : ", which is empty"));
 }

@@ -41,8 +41,7 @@ Jvp minigptc::detail::runJvp(const TreeFunction &fn, std::span<const Tree> prima
                            "; only floats have derivatives",
                        where);
   // The pullback is linear: where its pullback is taken does not matter.
-  Tree anywhere =
-      forward.value.map([&](const Value &x) { return zerosLike(Operand(x, where)); });
+  Tree anywhere = forward.value.map([&](const Value &x) { return zerosLike(Operand(x, where)); });
   auto pullback = [&](std::span<const Tree> cotangents) { return forward.pullback(cotangents[0]); };
   Vjp back = runVjp(pullback, std::span(&anywhere, 1), where);
   Tree direction;

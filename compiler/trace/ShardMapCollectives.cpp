@@ -244,9 +244,9 @@ static std::vector<int64_t> sourcesOf(const std::vector<std::pair<int64_t, int64
                              "; they are 0 to " + std::to_string(size - 1),
                          where);
     if (sources[size_t(target)] >= 0)
-      throw TraceError("ppermute: " + who + " " + std::to_string(target) + " gets two tensors, of " +
-                           std::to_string(sources[size_t(target)]) + " and of " +
-                           std::to_string(source),
+      throw TraceError("ppermute: " + who + " " + std::to_string(target) +
+                           " gets two tensors, of " + std::to_string(sources[size_t(target)]) +
+                           " and of " + std::to_string(source),
                        where);
     if (targets[size_t(source)] >= 0)
       throw TraceError("ppermute: " + who + " " + std::to_string(source) +

@@ -11,9 +11,9 @@
 #include "compiler/trace/Captures.h"
 #include "compiler/trace/Emit.h"
 #include "dialects/graph/IR/Batching.h"
+#include "mlir/IR/Diagnostics.h"
 #include "llvm/ADT/ScopeExit.h"
 #include "llvm/ADT/SetVector.h"
-#include "mlir/IR/Diagnostics.h"
 
 using namespace minigptc;
 using namespace minigptc::detail;
@@ -101,8 +101,9 @@ void VmapCall::readArguments(std::span<const Tree> arguments) {
       int64_t examples = leaf.dim(*axis);
       std::string name = nameOfTensor(what, path) + " (" + leaf.type().toString() + ")";
       if (size && examples != size)
-        emit.fail("vmap: " + name + " has " + std::to_string(examples) + " examples along dimension " +
-                  std::to_string(*axis) + ", but " + first + " has " + std::to_string(size));
+        emit.fail("vmap: " + name + " has " + std::to_string(examples) +
+                  " examples along dimension " + std::to_string(*axis) + ", but " + first +
+                  " has " + std::to_string(size));
       if (examples < 1)
         emit.fail("vmap: " + name + " has no examples along dimension " + std::to_string(*axis));
       if (!size)
@@ -169,9 +170,10 @@ Tree VmapCall::giveResults(const TracedFunction &traced, const graph::BatchedFun
     bool batched = all.isBatched[results.size()];
     auto axis = axisOf("the result", path, options.outAxes, leaf.rank() + 1);
     if (!axis && batched)
-      emit.fail("vmap: " + nameOfTensor("the result", path) + " (" + leaf.type().toString() +
-                    ") differs between examples, but its axis None says that it is the same for all",
-                {"psum, pmean or allGather over the examples make it the same"});
+      emit.fail(
+          "vmap: " + nameOfTensor("the result", path) + " (" + leaf.type().toString() +
+              ") differs between examples, but its axis None says that it is the same for all",
+          {"psum, pmean or allGather over the examples make it the same"});
     if (axis && !batched) {
       Shape shape = leaf.shape();
       shape.insert(shape.begin(), size);

@@ -67,8 +67,7 @@ Value Examples::ownPart(const Value &x, int64_t dim) const {
   Shape sizes = x.shape();
   sizes[size_t(dim)] /= axis.size;
   std::vector<Operand> starts(sizes.size(), Operand(zeros({}, i64, emit.where), emit.where));
-  starts[size_t(dim)] =
-      at(at(index()) * Operand(sizes[size_t(dim)], emit.where));
+  starts[size_t(dim)] = at(at(index()) * Operand(sizes[size_t(dim)], emit.where));
   return dynamicSlice(at(x), starts, sizes);
 }
 

@@ -1,7 +1,7 @@
 //===- VmapCollectives.h - what examples know of each other -----*- C++ -*-===//
 //
-// The collectives of ShardMap.h over the examples of a `vmap` that has a name. They are made of two ops:
-// the tensors of all examples, and the number of one.
+// The collectives of ShardMap.h over the examples of a `vmap` that has a name. They are made of two
+// ops: the tensors of all examples, and the number of one.
 //
 //   if (auto examples = Examples::find("psum", axes, where))
 //     return examples->sum(x);

@@ -58,9 +58,9 @@ static FailureOr<BatchedValues> batchGather(GatherOp op, Batch &batch) {
     // The examples are the first of the operand's dimensions, behind those of the indices.
     return BatchedValues{{batch.moveDim(rows, rankOf(op.getIndices()) - 1, 0), true}};
   }
-  return BatchedValues{{b.make<GatherOp>(operand, withExampleNumber(batch, indices),
-                                         shiftDims(op.getDims(), 0)),
-                        true}};
+  return BatchedValues{
+      {b.make<GatherOp>(operand, withExampleNumber(batch, indices), shiftDims(op.getDims(), 0)),
+       true}};
 }
 
 static FailureOr<BatchedValues> batchScatter(ScatterOp op, Batch &batch) {

@@ -75,9 +75,9 @@ static FailureOr<BatchedValues> batchFoldIn(FoldInOp op, Batch &batch) {
     wide = b.make<AndOp>(
         b.convert(b.convert(data, b.i64()), philox.ui64()),
         b.integerSplat(b.tensor(shape, philox.ui64()), (uint64_t(1) << integer.getWidth()) - 1));
-  auto words = philox.run(wordOfKeys(b, keys, 0, shape), wordOfKeys(b, keys, 1, shape),
-                          {philox.low(wide), philox.high(wide), philox.word(0),
-                           philox.word(runtime::kFoldTag)});
+  auto words = philox.run(
+      wordOfKeys(b, keys, 0, shape), wordOfKeys(b, keys, 1, shape),
+      {philox.low(wide), philox.high(wide), philox.word(0), philox.word(runtime::kFoldTag)});
   SmallVector<int64_t> column{batch.size(), 1};
   return BatchedValues{
       {b.concatenate({b.reshape(words[0], column), b.reshape(words[1], column)}, 1), true}};
@@ -95,7 +95,8 @@ static FailureOr<BatchedValues> batchRandomBits(RandomBitsOp op, Batch &batch) {
   uint64_t stride = 1;
   for (int64_t dim = int64_t(global.size()); dim-- > 0; stride *= uint64_t(global[dim])) {
     Value offset = b.reshape(b.slice(offsets, 1, dim, dim + 1), batch.size());
-    Value at = b.add(b.broadcast(b.convert(offset, philox.ui64()), 0, shape), b.iota(wide, dim + 1));
+    Value at =
+        b.add(b.broadcast(b.convert(offset, philox.ui64()), 0, shape), b.iota(wide, dim + 1));
     index = b.add(index, b.multiply(at, b.integerSplat(wide, stride)));
   }
   Value draw = b.make<ShiftRightLogicalOp>(index, b.integerSplat(wide, 2));

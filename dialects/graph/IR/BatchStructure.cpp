@@ -115,10 +115,10 @@ static FailureOr<BatchedValues> batchVjp(VjpOp op, Batch &batch) {
   for (auto [type, batched] : llvm::zip_equal(types, isBatched))
     if (batched)
       type = batch.withExamples(type);
-  auto made = VjpOp::create(
-      batch.b.getBuilder(), op.getLoc(), types, all->function.getSymName(),
-      valuesOf(batch, batch.getOperands(op.getInputs()), flags),
-      valuesOf(batch, batch.getOperands(op.getCotangents()), all->isBatched), op.getWrt());
+  auto made = VjpOp::create(batch.b.getBuilder(), op.getLoc(), types, all->function.getSymName(),
+                            valuesOf(batch, batch.getOperands(op.getInputs()), flags),
+                            valuesOf(batch, batch.getOperands(op.getCotangents()), all->isBatched),
+                            op.getWrt());
   return tagged(made.getResults(), isBatched);
 }
 
@@ -155,8 +155,8 @@ static FailureOr<BatchedValues> batchScan(ScanOp op, Batch &batch) {
   GraphBuilder &b = batch.b;
   func::FuncOp body = batch.batcher.lookup(op.getCallee());
   size_t numConstants = op.getConstants().size(), numCarried = op.getCarried().size();
-  SmallVector<bool> constants = batch.flags(op.getConstants()), carried = batch.flags(op.getCarried()),
-                    cut = batch.flags(op.getCut()), wanted;
+  SmallVector<bool> constants = batch.flags(op.getConstants()),
+                    carried = batch.flags(op.getCarried()), cut = batch.flags(op.getCut()), wanted;
   FailureOr<BatchedFunction> all;
   do {
     wanted = carried;
@@ -238,9 +238,9 @@ static FailureOr<BatchedValues> batchWhile(WhileOp op, Batch &batch) {
     step = those.finish("while_body", values, constants.size(), carried.size());
   }
   SmallVector<Value> start = valuesOf(batch, batch.getOperands(op.getCarried()), carried);
-  auto loop = WhileOp::create(b.getBuilder(), op.getLoc(), ValueRange(start).getTypes(),
-                              holds.getSymName(), step.getSymName(),
-                              valuesOf(batch, batch.getOperands(op.getConstants()), constants), start);
+  auto loop = WhileOp::create(
+      b.getBuilder(), op.getLoc(), ValueRange(start).getTypes(), holds.getSymName(),
+      step.getSymName(), valuesOf(batch, batch.getOperands(op.getConstants()), constants), start);
   return tagged(loop.getResults(), carried);
 }
 
@@ -286,8 +286,8 @@ static FailureOr<BatchedValues> batchCond(CondOp op, Batch &batch) {
 LogicalResult GatherExamplesOp::verify() {
   auto type = cast<RankedTensorType>(getResult().getType());
   auto operand = cast<RankedTensorType>(getOperand().getType());
-  if (type.getElementType() != operand.getElementType() || type.getRank() != operand.getRank() + 1 ||
-      type.getShape().drop_front() != operand.getShape())
+  if (type.getElementType() != operand.getElementType() ||
+      type.getRank() != operand.getRank() + 1 || type.getShape().drop_front() != operand.getShape())
     return emitOpError() << "gives " << graph::describe(type) << " of " << graph::describe(operand)
                          << ": it must be that with one more dimension before the others";
   return success();
@@ -295,8 +295,7 @@ LogicalResult GatherExamplesOp::verify() {
 
 namespace {
 
-struct GatherExamplesModel
-    : BatchableOp::ExternalModel<GatherExamplesModel, GatherExamplesOp> {
+struct GatherExamplesModel : BatchableOp::ExternalModel<GatherExamplesModel, GatherExamplesOp> {
   bool readsExample(Operation *op, StringRef axis) const {
     return cast<GatherExamplesOp>(op).getAxis() == axis;
   }

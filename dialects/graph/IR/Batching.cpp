@@ -56,8 +56,8 @@ FailureOr<BatchedFunction> Batcher::batch(func::FuncOp function, ArrayRef<bool> 
     if (batched)
       type = withExamples(type);
   MLIRContext *context = function.getContext();
-  auto made = func::FuncOp::create(function.getLoc(), "batched",
-                                   FunctionType::get(context, types, {}));
+  auto made =
+      func::FuncOp::create(function.getLoc(), "batched", FunctionType::get(context, types, {}));
   for (NamedAttribute attribute : function->getDiscardableAttrs())
     if (attribute.getName() != attr::kHost)
       made->setAttr(attribute.getName(), attribute.getValue());

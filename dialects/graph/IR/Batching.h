@@ -51,7 +51,8 @@ public:
 
   mlir::func::FuncOp lookup(llvm::StringRef function) const;
   /// The function of all examples where those arguments are batched; results are batched where
-  /// they must be, and where `wanted` (empty, or one for each result) says so. Fails with a diagnostic.
+  /// they must be, and where `wanted` (empty, or one for each result) says so. Fails with a
+  /// diagnostic.
   llvm::FailureOr<BatchedFunction> batch(mlir::func::FuncOp function,
                                          llvm::ArrayRef<bool> isBatched,
                                          llvm::ArrayRef<bool> wanted = {});

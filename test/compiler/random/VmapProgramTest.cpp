@@ -28,14 +28,15 @@ void addBatched(ModuleRunner &runner, mlir::ModuleOp module, const std::string &
                 const std::string &newName, llvm::ArrayRef<bool> isBatched) {
   runner.check("vmap", [&]() -> llvm::LogicalResult {
     int number = 0;
-    graph::Batcher batcher(module, kExamples, "", [&](mlir::func::FuncOp function, llvm::StringRef) {
-      function.setSymName("batched_" + std::to_string(number++) + newName);
-      module.push_back(function);
-      return function;
-    });
+    graph::Batcher batcher(module, kExamples, "",
+                           [&](mlir::func::FuncOp function, llvm::StringRef) {
+                             function.setSymName("batched_" + std::to_string(number++) + newName);
+                             module.push_back(function);
+                             return function;
+                           });
     mlir::func::FuncOp function = find(module, name);
-    auto all = batcher.batch(function, isBatched,
-                             llvm::SmallVector<bool>(function.getNumResults(), true));
+    auto all =
+        batcher.batch(function, isBatched, llvm::SmallVector<bool>(function.getNumResults(), true));
     if (failed(all))
       return llvm::failure();
     all->function.setPublic();
@@ -46,7 +47,8 @@ void addBatched(ModuleRunner &runner, mlir::ModuleOp module, const std::string &
 
 /// The elements of example k of [B, …], and of tensors of all examples.
 Tensor exampleOf(const Tensor &all, int64_t k) {
-  Tensor one(mlir::RankedTensorType::get(all.getShape().drop_front(), all.getType().getElementType()));
+  Tensor one(
+      mlir::RankedTensorType::get(all.getShape().drop_front(), all.getType().getElementType()));
   int64_t count = one.getNumElements();
   bool isFloat = mlir::isa<mlir::FloatType>(one.getType().getElementType());
   for (int64_t i = 0; i < count; ++i)
@@ -142,8 +144,8 @@ std::string wrongBatched(ModuleRunner &runner, mlir::ModuleOp module, uint64_t s
     addBatched(runner, *copy, name, "all", flags);
     if (gradient)
       runner.runPasses(*copy, "graph-autodiff");
-    return compareAll(runner.run(*copy, "all", arguments.all),
-                      loop(runner, *copy, name, arguments), relative);
+    return compareAll(runner.run(*copy, "all", arguments.all), loop(runner, *copy, name, arguments),
+                      relative);
   } catch (const std::runtime_error &error) {
     return error.what();
   }
@@ -186,8 +188,8 @@ std::string wrongGradientOfBatched(ModuleRunner &runner, mlir::ModuleOp module, 
 /// Ops of later stages, of which no traced program has one, and what is no computation.
 bool isExempt(llvm::StringRef op) {
   static const std::set<llvm::StringRef> ops = {
-      "graph.dot_accumulate", "graph.dot_bias", "graph.dot_sums", "graph.fusion", "graph.yield",
-      "dist.mesh",            "dist.reshard",   "dist.wait"};
+      "graph.dot_accumulate", "graph.dot_bias", "graph.dot_sums", "graph.fusion",
+      "graph.yield",          "dist.mesh",      "dist.reshard",   "dist.wait"};
   return ops.count(op);
 }
 
@@ -230,9 +232,8 @@ TEST_CASE("random gradients of many examples are those of each") {
   for (uint64_t seed = 0; seed < 1500; ++seed) {
     auto module = generateProgram(runner.context(), seed,
                                   {.floatType = "f64", .steps = 6, .differentiable = true});
-    checkProgram(*module, seed, [&](mlir::ModuleOp m) {
-      return wrongBatched(runner, m, seed, true, 1e-8);
-    });
+    checkProgram(*module, seed,
+                 [&](mlir::ModuleOp m) { return wrongBatched(runner, m, seed, true, 1e-8); });
     checkProgram(*module, seed,
                  [&](mlir::ModuleOp m) { return wrongGradientOfBatched(runner, m, seed); });
   }

@@ -28,9 +28,8 @@ Tree loopOver(const Body &f, const Tree &all, const std::set<std::string> &same 
   auto leaves = all.flatten();
   for (int64_t k = 0; k < B; ++k) {
     size_t next = 0;
-    results.push_back(f(all.map([&](const Value &x) {
-      return same.count(leaves[next++].first) ? x : x[k];
-    })));
+    results.push_back(
+        f(all.map([&](const Value &x) { return same.count(leaves[next++].first) ? x : x[k]; })));
   }
   size_t next = 0;
   return results[0].map([&](const Value &) {
@@ -101,7 +100,8 @@ void check(const Body &f, How how = {}) {
                 {"y", rows("y", {B, 2, D})},
                 {"n", rows("n", {B})},
                 {"w", TensorSpec(f32, {D, D})}};
-  Program program = trace({{"all", entry(all), {{"in", spec}}}, {"loop", entry(loop), {{"in", spec}}}});
+  Program program =
+      trace({{"all", entry(all), {{"in", spec}}}, {"loop", entry(loop), {{"in", spec}}}});
   ProgramRunner runner;
   Tensors inputs;
   uint64_t seed = 1;
@@ -109,7 +109,8 @@ void check(const Body &f, How how = {}) {
     std::string text;
     for (int64_t size : type.shape)
       text += std::to_string(size) + "x";
-    inputs["in." + path] = runner.random(runner.type(text + (type.dtype == i32 ? "i32" : "f32")), seed++);
+    inputs["in." + path] =
+        runner.random(runner.type(text + (type.dtype == i32 ? "i32" : "f32")), seed++);
   }
   Tensor &n = inputs["in.n"];
   for (int64_t i = 0; i < n.getNumElements(); ++i)
@@ -159,9 +160,9 @@ TEST_CASE("loops of one example") {
             },
             Tree{{"h", in["x"]}, {"i", zeros({}, i32)}}, in["y"], {.reverse = true});
         // Rows that differ between examples, of what is the same for all, and the other way.
-        Value rows = foriLoop(0, 2,
-                              [&](Value i, Value sum) { return sum + take(w, i + 0) * in["x"]; },
-                              zerosLike(in["x"].leaf()));
+        Value rows = foriLoop(
+            0, 2, [&](Value i, Value sum) { return sum + take(w, i + 0) * in["x"]; },
+            zerosLike(in["x"].leaf()));
         return Tree{{"h", carry["h"]}, {"ys", ys}, {"rows", rows}};
       },
       {.compiles = true});
@@ -182,11 +183,10 @@ TEST_CASE("branches and loops that examples take differently") {
       {.compiles = true});
   check(
       [](Tree in) {
-        Tree counted = whileLoop([](Tree c) { return c["i"] < c["n"]; },
-                                 [&](Tree c) {
-                                   return Tree{{"i", c["i"] + 1}, {"n", c["n"]}, {"p", c["p"] * 2}};
-                                 },
-                                 Tree{{"i", zeros({}, i32)}, {"n", in["n"]}, {"p", in["x"]}});
+        Tree counted = whileLoop(
+            [](Tree c) { return c["i"] < c["n"]; },
+            [&](Tree c) { return Tree{{"i", c["i"] + 1}, {"n", c["n"]}, {"p", c["p"] * 2}}; },
+            Tree{{"i", zeros({}, i32)}, {"n", in["n"]}, {"p", in["x"]}});
         Value alike = whileLoop([](Value w) { return sum(square(w)) > 1; },
                                 [](Value w) { return w / 2; }, in["w"]);
         return Tree{{"counted", counted}, {"alike", alike * in["x"]}};
@@ -225,9 +225,12 @@ TEST_CASE("vmap in vmap") {
   check(
       [](Tree in) {
         Value x = in["x"];
-        Value pairs = vmap([](Value a, Value b) { return a * tanh(b); }, {.inAxes = {0, None}})(in["y"].leaf(), x);
-        Value columns = vmap([&](Value column) { return sum(column * x); }, {.inAxes = {1}})(in["w"].leaf());
-        Value moved = vmap([](Value row) { return row * 2; }, {.inAxes = {-1}, .outAxes = 1})(in["y"].leaf());
+        Value pairs = vmap([](Value a, Value b) { return a * tanh(b); },
+                           {.inAxes = {0, None}})(in["y"].leaf(), x);
+        Value columns =
+            vmap([&](Value column) { return sum(column * x); }, {.inAxes = {1}})(in["w"].leaf());
+        Value moved =
+            vmap([](Value row) { return row * 2; }, {.inAxes = {-1}, .outAxes = 1})(in["y"].leaf());
         return Tree{{"pairs", pairs}, {"columns", columns}, {"moved", moved}};
       },
       {.compiles = true});
@@ -278,7 +281,8 @@ using Doubles = std::vector<double>;
 TEST_CASE("collectives over examples") {
   CHECK(floats(runOnRows([](Value x) { return psum(x[0], "rows"); }, None)) == Doubles{48});
   CHECK(floats(runOnRows([](Value x) { return psum(x[0], "rows"); })) == Doubles(4, 48));
-  CHECK(floats(runOnRows([](Value x) { return x[0] - pmean(x[0], "rows"); })) == Doubles{-12, -4, 4, 12});
+  CHECK(floats(runOnRows([](Value x) { return x[0] - pmean(x[0], "rows"); })) ==
+        Doubles{-12, -4, 4, 12});
   CHECK(floats(runOnRows([](Value x) { return allGather(x[Slice(0, 1)], "rows"); }, None)) ==
         Doubles{0, 8, 16, 24});
   CHECK(floats(runOnRows([](Value x) { return psumScatter(x, "rows", 0); })) ==
@@ -287,13 +291,16 @@ TEST_CASE("collectives over examples") {
         Doubles{0, 8, 16, 24, 1, 9, 17, 25, 2, 10, 18, 26, 3, 11, 19, 27});
   CHECK(floats(runOnRows([](Value x) { return ppermute(x[0], "rows", {{0, 1}, {3, 0}}); })) ==
         Doubles{24, 0, 0, 0});
-  CHECK(floats(runOnRows([](Value x) { return convert(axisIndex("rows"), f32) * 2 + axisSize("rows"); })) ==
-        Doubles{4, 6, 8, 10});
+  CHECK(floats(runOnRows([](Value x) {
+          return convert(axisIndex("rows"), f32) * 2 + axisSize("rows");
+        })) == Doubles{4, 6, 8, 10});
   // Inside of a function, a loop, a branch, a gradient and another vmap.
   CHECK(floats(runOnRows([](Value x) {
           Value inside = callFunction("g", [&] { return Tree(psum(x[0], "rows")); });
-          Value looped = foriLoop(0, 2, [&](Value, Value s) { return s + psum(x[1], "rows"); }, zeros({}));
-          Value branch = cond(x[0] > 8, [&](Value y) { return pmean(y, "rows"); }, [](Value y) { return y; }, x[0]);
+          Value looped =
+              foriLoop(0, 2, [&](Value, Value s) { return s + psum(x[1], "rows"); }, zeros({}));
+          Value branch = cond(
+              x[0] > 8, [&](Value y) { return pmean(y, "rows"); }, [](Value y) { return y; }, x[0]);
           return stack({inside, looped, branch});
         })) == Doubles{48, 104, 0, 48, 104, 8, 48, 104, 12, 48, 104, 12});
   CHECK(floats(runOnRows([](Value x) {
@@ -333,9 +340,11 @@ TEST_CASE("vmap in programs on a mesh, and in and around shardMap") {
       };
       result.set("centred", vmap(centred)(columns));
       if (onMesh)
-        result.set("inside", shardMap([](Value x) {
-                     return vmap([](Value row) { return row + psum(row, "data"); })(x);
-                   }, mesh, {P("data")}, P("data"))(x));
+        result.set(
+            "inside",
+            shardMap(
+                [](Value x) { return vmap([](Value row) { return row + psum(row, "data"); })(x); },
+                mesh, {P("data")}, P("data"))(x));
       else {
         Value a = x[Slice(0, 4)], b = x[Slice(4, 8)];
         result.set("inside", concatenate({a + (a + b), b + (a + b)}));
@@ -345,7 +354,9 @@ TEST_CASE("vmap in programs on a mesh, and in and around shardMap") {
   };
   SpecTree p{{"w", TensorSpec(f32, {4, 4})}};
   Program one = trace({{"f", step(false), {{"p", p}, {"x", TensorSpec(f32, {8, 4})}}}});
-  Program many = trace({{"f", step(true), {{"p", p}, {"x", TensorSpec(f32, {8, 4})}},
+  Program many = trace({{"f",
+                         step(true),
+                         {{"p", p}, {"x", TensorSpec(f32, {8, 4})}},
                          {.mesh = mesh, .inSpecs = {{"x", P("data")}}}}});
   ProgramRunner runner;
   Tensors inputs{{"p.w", runner.random(runner.type("4x4xf32"), 1)},
@@ -361,12 +372,16 @@ TEST_CASE("vmap in programs on a mesh, and in and around shardMap") {
 TEST_CASE("jvp is the slope along a direction") {
   auto f = [](Tree p, Value x) {
     Value h = tanh(matmul(x, p["w"]));
-    Tree ys = scan([&](Value c, Value row) {
-      Value next = layerNorm(c * row, p["w"].leaf()[0], p["w"].leaf()[1]);
-      return std::pair(next, next);
-    }, h[0], h).ys;
+    Tree ys = scan(
+                  [&](Value c, Value row) {
+                    Value next = layerNorm(c * row, p["w"].leaf()[0], p["w"].leaf()[1]);
+                    return std::pair(next, next);
+                  },
+                  h[0], h)
+                  .ys;
     Value q = reshape(h, {1, 4, 1, D});
-    return Tree{{"ys", ys}, {"attention", attention(q, q, q, {.mask = Mask::causal})},
+    return Tree{{"ys", ys},
+                {"attention", attention(q, q, q, {.mask = Mask::causal})},
                 {"loss", crossEntropy(h, zeros({4}, i32))}};
   };
   auto along = [&](Tree p, Value x, Tree dp, Value dx) {
@@ -375,10 +390,12 @@ TEST_CASE("jvp is the slope along a direction") {
   };
   SpecTree w{{"w", TensorSpec(f64, {D, D})}};
   TensorSpec x(f64, {4, D});
-  Program program = trace({{"jvp", along, {{"p", w}, {"x", x}, {"dp", w}, {"dx", x}}},
-                           {"f", f, {{"p", w}, {"x", x}}}});
+  Program program = trace(
+      {{"jvp", along, {{"p", w}, {"x", x}, {"dp", w}, {"dx", x}}}, {"f", f, {{"p", w}, {"x", x}}}});
   ProgramRunner runner;
-  auto random = [&](const char *type, uint64_t seed) { return runner.random(runner.type(type), seed); };
+  auto random = [&](const char *type, uint64_t seed) {
+    return runner.random(runner.type(type), seed);
+  };
   Tensors at{{"p.w", random("3x3xf64", 1)}, {"x", random("4x3xf64", 2)}};
   Tensors way{{"p.w", random("3x3xf64", 3)}, {"x", random("4x3xf64", 4)}};
   auto moved = [&](double step) {
@@ -400,6 +417,8 @@ TEST_CASE("jvp is the slope along a direction") {
     const Tensor &tangent = result.at("tangent." + name);
     for (int64_t i = 0; i < tangent.getNumElements(); ++i)
       CHECK(tangent.getFloat(i) ==
-            Approx((more.at(name).getFloat(i) - less.at(name).getFloat(i)) / (2 * h)).epsilon(1e-5).margin(1e-6));
+            Approx((more.at(name).getFloat(i) - less.at(name).getFloat(i)) / (2 * h))
+                .epsilon(1e-5)
+                .margin(1e-6));
   }
 }

@@ -74,7 +74,7 @@ auto shardMap(F f, Mesh mesh, std::vector<TreeSpec> inSpecs, TreeSpec outSpecs,
 // Devices that differ only in their coordinates along `axes` take part together, numbered by these,
 // major to minor; n is their number. Shapes are one device's. All throw TraceError outside of
 // shardMap, for an axis that the mesh does not have, and for one that is named twice. Over axes
-// of one device they give x.
+// of one device they give x. Over the named axis of a `vmap` (Vmap.h) examples stand for devices.
 
 /// The sum of the devices' x, on all of them; of x's shape. Numbers of any type but i1.
 /// Its gradient goes to every device as it is.

@@ -3,9 +3,9 @@
 // `vmap` makes a function of many examples of a function of one: what a loop over the examples
 // would give, computed together. In the manner of `jax.vmap`.
 //
-//   auto score = [](Value query, Value key) { return sum(query * key); };          // [4] and [4]
-//   Value all = vmap(score)(queries, keys);                                        // [8, 4] and [8, 4]
-//   Value one = vmap(score, {.inAxes = {0, None}})(queries, key);                  // [8, 4] and [4]
+//   auto score = [](Value query, Value key) { return sum(query * key); }; // of [4] and [4]
+//   Value all = vmap(score)(queries, keys);                               // of [8, 4] and [8, 4]
+//   Value one = vmap(score, {.inAxes = {0, None}})(queries, key);         // of [8, 4] and [4]
 //
 //   // The gradient of each example's loss: a tree of [8, …].
 //   Tree grads = vmap(grad(loss), {.inAxes = {None, 0}})(params, batch);
