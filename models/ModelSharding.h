@@ -13,6 +13,7 @@
 #define MINIGPTC_MODELS_MODELSHARDING_H
 
 #include "minigptc/nn/Module.h"
+#include "models/Stages.h"
 #include "runtime/train/RunConfig.h"
 
 namespace minigptc {
@@ -22,6 +23,7 @@ struct ModelSharding {
   std::vector<ParameterSpec> parameters;
   PartitionSpec batch;                     ///< of tokens and targets [B, T]
   std::optional<PartitionSpec> blockInput; ///< constrains [B, T, d] before every block
+  std::optional<StagePlan> stages;         ///< where the mesh has several
 };
 
 /// The mesh of a configuration; no axes where sharding is not enabled.

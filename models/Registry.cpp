@@ -17,6 +17,7 @@ struct Model {
   std::unique_ptr<LanguageModel> (*make)(const ModelConfig &, const BlockInput &);
   runtime::StatusOr<ModelSharding> (*sharding)(const runtime::RunConfig &,
                                                const std::vector<nn::ParameterInfo> &);
+  ModelCosts (*costs)(const ModelConfig &);
 };
 
 template <typename M>
@@ -29,8 +30,8 @@ std::unique_ptr<LanguageModel> make(const ModelConfig &config, const BlockInput 
 }
 
 const Model models[] = {
-    {"transformer_lm", make<TransformerLM>, transformerLmSharding},
-    {"minigpt", make<MiniGPT>, miniGptSharding},
+    {"transformer_lm", make<TransformerLM>, transformerLmSharding, TransformerLM::costs},
+    {"minigpt", make<MiniGPT>, miniGptSharding, MiniGPT::costs},
 };
 
 const Model &find(const std::string &name) {
@@ -57,14 +58,23 @@ std::unique_ptr<LanguageModel> minigptc::makeModel(const ModelConfig &config,
   return find(config.type).make(config, blockInput);
 }
 
+ModelCosts minigptc::costsOf(const ModelConfig &config) { return find(config.type).costs(config); }
+
 runtime::StatusOr<ModelSharding> minigptc::shardingOf(const runtime::RunConfig &config) {
   runtime::StatusOr<ModelSharding> sharding = ModelSharding{};
   if (config.sharding.enabled) {
     const Model &model = find(config.model.type);
     sharding = model.sharding(config, model.make(config.model, std::nullopt)->parameters());
   }
-  if (sharding)
-    MINIGPTC_RETURN_IF_ERROR(checkMicroBatches(config, *sharding));
+  if (!sharding)
+    return sharding;
+  MINIGPTC_RETURN_IF_ERROR(checkMicroBatches(config, *sharding));
+  if (countStages(config) > 1) {
+    runtime::StatusOr<StagePlan> plan = planStages(config, costsOf(config.model));
+    if (!plan)
+      return plan.status();
+    sharding->stages = *std::move(plan);
+  }
   return sharding;
 }
 

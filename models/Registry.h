@@ -32,6 +32,8 @@ std::vector<std::string> modelNames();
 std::unique_ptr<LanguageModel>
 makeModel(const runtime::ModelConfig &config,
           const std::optional<PartitionSpec> &blockInput = std::nullopt);
+/// FLOPs of the matrix products of a token's forward pass, by block.
+ModelCosts costsOf(const runtime::ModelConfig &config);
 int64_t countParameters(const runtime::RunConfig &config);
 
 /// Traces the entry functions. Throws std::invalid_argument for a wrong

@@ -83,6 +83,15 @@ void MiniGPT::check(const ModelConfig &config) {
     throw std::invalid_argument("model.dropout must be at least 0 and below 1");
 }
 
+/// Half of the scores of a causal attention count.
+ModelCosts MiniGPT::costs(const ModelConfig &config) {
+  int64_t d = config.dModel, matrices = 4 * d * d + (isSimple(config) ? 0 : 2 * d * config.dFf);
+  ModelCosts costs;
+  costs.blocks.assign(size_t(config.numLayers), 2 * matrices + 2 * config.contextLength * d);
+  costs.head = 2 * d * config.vocabSize;
+  return costs;
+}
+
 MiniGPT::MiniGPT(const ModelConfig &config)
     : config_(config), output_(config.dModel, config.vocabSize, headOptions(config)) {
   nn::Initializer embedding = nn::init::normal(1 / std::sqrt(double(config.dModel)));

@@ -9,6 +9,7 @@
 
 #include "minigptc/nn/Attention.h"
 #include "models/LanguageModel.h"
+#include "models/Stages.h"
 #include "runtime/train/RunConfig.h"
 
 namespace minigptc {
@@ -17,6 +18,7 @@ class MiniGPT : public LanguageModel {
 public:
   /// Throws std::invalid_argument, naming the key that is wrong.
   static void check(const runtime::ModelConfig &config);
+  static ModelCosts costs(const runtime::ModelConfig &config);
   explicit MiniGPT(const runtime::ModelConfig &config);
 
   Value hidden(Value tokens) const override;

@@ -1,6 +1,7 @@
 //===- Sharding.cpp - MiniGPT's annotations -------------------------------===//
 #include "models/minigpt/Sharding.h"
 #include "models/ConfigChecks.h"
+#include "models/Stages.h"
 #include "runtime/base/Suggest.h"
 
 using namespace minigptc;
@@ -19,13 +20,8 @@ Status checkMesh(const runtime::RunConfig &config, const Mesh &mesh) {
   for (const MeshAxis &axis : mesh.axes())
     if (axis.name != "stage" && axis.name != "batch" && axis.name != "model")
       return invalidConfig("sharding.mesh_axis_names: minigpt has no axis '" + axis.name + "'",
-                           runtime::suggestion(axis.name, {"batch", "model"}));
-  if (mesh.size("stage") > 1)
-    return invalidConfig("sharding.mesh_shape: axis 'stage' is " +
-                             std::to_string(mesh.size("stage")) +
-                             ", but this build has no pipeline stages",
-                         "split over batch and model only, as in --mesh batch=4,model=2");
-  return Status::success();
+                           runtime::suggestion(axis.name, {"stage", "batch", "model"}));
+  return checkStageAxis(mesh);
 }
 
 /// The last two names of a path: "query.kernel" of "blocks.3.query.kernel".

@@ -13,7 +13,7 @@
 // | output: kernel [E, V], bias [V] | –,model and model | –,model and model |
 // | token_emb, pos_emb | the compiler chooses | the compiler chooses |
 //
-// The batch is cut over `batch`. A vocabulary that `model` does not divide is padded.
+// The batch is cut over `batch`; `stage` cuts nothing (models/Stages.h). A vocabulary that `model` does not divide is padded.
 //
 //===----------------------------------------------------------------------===//
 #ifndef MINIGPTC_MODELS_MINIGPT_SHARDING_H

@@ -1,6 +1,7 @@
 //===- Sharding.cpp - the Transformer LM's sharding modes -----------------===//
 #include "models/transformer_lm/Sharding.h"
 #include "models/ConfigChecks.h"
+#include "models/Stages.h"
 #include "runtime/base/Suggest.h"
 
 #include <algorithm>
@@ -169,10 +170,11 @@ Status minigptc::validateMeshForMode(const Mesh &mesh, const std::string &name,
   if (!mode)
     return mode.status();
   for (const MeshAxis &axis : mesh.axes())
-    if (axis.name != "data" && axis.name != "tensor")
+    if (axis.name != "data" && axis.name != "tensor" && axis.name != "stage")
       return invalidConfig("sharding.mesh_axis_names: the Transformer LM has no axis '" +
                                axis.name + "'",
-                           runtime::suggestion(axis.name, {"data", "tensor"}));
+                           runtime::suggestion(axis.name, {"stage", "data", "tensor"}));
+  MINIGPTC_RETURN_IF_ERROR(checkStageAxis(mesh));
   bool data = mesh.size("data") > 1, tensor = mesh.size("tensor") > 1;
   if (data == (*mode)->data && tensor == (*mode)->tensor)
     return Status::success();
@@ -186,7 +188,7 @@ Status minigptc::validateMeshForMode(const Mesh &mesh, const std::string &name,
   if (mesh.numDevices() == 1)
     help = "leave the mode out, or give more devices";
   if (StatusOr<Mesh> fitting = defaultMeshForMode(name, mesh.numDevices());
-      fitting && mesh.numDevices() > 1 && divides(*fitting, name))
+      fitting && mesh.numDevices() > 1 && mesh.size("stage") == 1 && divides(*fitting, name))
     help = "for as many devices, the mesh of mode " + name + " is " + fitting->toString();
   if (std::string others =
           modesFor(data, tensor, [&](const char *mode) { return divides(mesh, mode); });
@@ -227,11 +229,21 @@ Status minigptc::validateModelPartitioning(const runtime::RunConfig &config, con
   return Status::success();
 }
 
+bool minigptc::hasStagesOnly(const runtime::RunConfig &config) {
+  Mesh mesh = meshOf(config.sharding);
+  return config.sharding.enabled && config.sharding.mode.empty() && mesh.size("stage") > 1 &&
+         mesh.size("stage") == mesh.numDevices();
+}
+
 StatusOr<ModelSharding> minigptc::transformerLmSharding(const runtime::RunConfig &config,
                                                         const std::vector<nn::ParameterInfo> &all) {
   const std::string &name = config.sharding.mode;
   ModelSharding sharding;
   sharding.mesh = meshOf(config.sharding);
+  if (hasStagesOnly(config)) {
+    sharding.batch = P(None, None);
+    return sharding;
+  }
   MINIGPTC_RETURN_IF_ERROR(validateMeshForMode(sharding.mesh, name, &config));
   MINIGPTC_RETURN_IF_ERROR(validateModelPartitioning(config, sharding.mesh, name));
   StatusOr<const Mode *> mode = findMode(name);

@@ -12,6 +12,8 @@
 // | fsdp_full | as fsdp | data,– | –,data | data,– | –,data | data |
 // | tp_sp | as tp | –,tensor | tensor,– | tensor,– | –,tensor | – |
 //
+// An axis `stage` cuts nothing (models/Stages.h); a mesh may have it beside a mode's axes, or alone.
+//
 // Norms are whole everywhere. In tp_sp, activations between blocks are cut along the
 // sequence. The modes split evenly: sizes that an axis does not divide are refused.
 //
@@ -54,6 +56,8 @@ runtime::Status validateMeshForMode(const Mesh &mesh, const std::string &mode,
 runtime::Status validateModelPartitioning(const runtime::RunConfig &config, const Mesh &mesh,
                                           const std::string &mode);
 
+/// Whether a mesh has an axis `stage` only, which needs no mode.
+bool hasStagesOnly(const runtime::RunConfig &config);
 /// All of it, for a configuration with sharding.
 runtime::StatusOr<ModelSharding> transformerLmSharding(const runtime::RunConfig &config,
                                                        const std::vector<nn::ParameterInfo> &all);

@@ -35,6 +35,15 @@ void TransformerLM::check(const runtime::ModelConfig &config) {
     throw std::invalid_argument("model.theta must be positive");
 }
 
+/// Half of the scores of a causal attention count.
+ModelCosts TransformerLM::costs(const runtime::ModelConfig &config) {
+  int64_t d = config.dModel, matrices = 4 * d * d + 3 * d * config.dFf;
+  ModelCosts costs;
+  costs.blocks.assign(size_t(config.numLayers), 2 * matrices + 2 * config.contextLength * d);
+  costs.head = 2 * d * config.vocabSize;
+  return costs;
+}
+
 TransformerLM::TransformerLM(const runtime::ModelConfig &config,
                              const std::optional<PartitionSpec> &blockInput)
     : tokens_(config.vocabSize, config.dModel), final_(config.dModel) {

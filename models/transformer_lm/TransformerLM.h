@@ -9,6 +9,7 @@
 
 #include "minigptc/nn/Attention.h"
 #include "models/LanguageModel.h"
+#include "models/Stages.h"
 #include "runtime/train/RunConfig.h"
 
 namespace minigptc {
@@ -32,6 +33,7 @@ class TransformerLM : public LanguageModel {
 public:
   /// Throws std::invalid_argument, naming the key that is wrong.
   static void check(const runtime::ModelConfig &config);
+  static ModelCosts costs(const runtime::ModelConfig &config);
   explicit TransformerLM(const runtime::ModelConfig &config,
                          const std::optional<PartitionSpec> &blockInput = std::nullopt);
 

@@ -38,6 +38,10 @@ struct ShardingConfig {
   std::vector<int64_t> meshShape;
   std::vector<std::string> meshAxisNames;
   std::optional<int64_t> bucketBytes; ///< of the operands of one collective, at most
+  // Of a mesh with an axis `stage`: which blocks each stage has (models/Stages.h).
+  std::vector<int64_t> stageBlocks;   ///< how many each piece has; empty: as stageBalance says
+  std::string stageBalance = "count"; ///< or cost
+  std::optional<int64_t> stageChunks; ///< pieces of a stage; none: 2 if interleaved, else 1
 };
 
 struct OptimizerConfig {
@@ -142,6 +146,9 @@ template <typename Config, typename Visitor> void visitConfig(Config &config, Vi
   visit("sharding", "mesh_shape", h.meshShape);
   visit("sharding", "mesh_axis_names", h.meshAxisNames);
   visit("sharding", "bucket_bytes", h.bucketBytes);
+  visit("sharding", "stage_blocks", h.stageBlocks);
+  visit("sharding", "stage_balance", h.stageBalance);
+  visit("sharding", "stage_chunks", h.stageChunks);
   auto &o = config.optimizer;
   visit("optimizer", "type", o.type);
   visit("optimizer", "lr", o.lr);

@@ -20,7 +20,6 @@ static ConfigRule range(double low, double high = std::numeric_limits<double>::i
 }
 static ConfigRule belowOne() { return {.low = 0, .high = 1, .highExcluded = true}; }
 static ConfigRule words(std::vector<std::string> list) { return {.words = std::move(list)}; }
-static ConfigRule onlyDefault(std::string why) { return {.onlyDefault = std::move(why)}; }
 
 static std::map<std::string, ConfigRule> makeRules() {
   return {
@@ -37,6 +36,9 @@ static std::map<std::string, ConfigRule> makeRules() {
       {"model.annotations", words({"default", "reference"})},
       {"sharding.mesh_shape", range(1)},
       {"sharding.bucket_bytes", range(1)},
+      {"sharding.stage_blocks", range(0)},
+      {"sharding.stage_balance", words({"count", "cost"})},
+      {"sharding.stage_chunks", range(1, 1 << 12)},
       {"optimizer.type", words({"adamw", "adam", "sgd"})},
       {"optimizer.lr", range(0, 1e30)},
       {"optimizer.betas", belowOne()},
@@ -58,7 +60,7 @@ static std::map<std::string, ConfigRule> makeRules() {
       {"training.precision", words({"f32", "bf16"})},
       {"training.matmul_precision", words({"f32", "tf32"})},
       {"training.micro_batches", range(1, 1 << 20)},
-      {"training.schedule", onlyDefault("this build has no pipeline stages")},
+      {"training.schedule", words({"gpipe", "1f1b", "interleaved"})},
       {"training.on_nonfinite", words({"stop", "skip"})},
       {"training.memory_budget", range(1)},
       {"data.order", words({"random", "sequential"})},
@@ -224,13 +226,10 @@ std::string minigptc::assignConfig(RunConfig &config, const std::string &name,
   if (name.rfind("lr_schedule.", 0) == 0 && !config.schedule)
     config.schedule.emplace(); // Naming a key of the schedule brings it into being.
   const ConfigRule &rule = configRule(name);
-  const std::string before = rule.onlyDefault.empty() ? "" : config.toJson();
   std::string wrong;
   runtime::visitConfig(config, [&](std::string section, const char *key, auto &&field) {
     if (section + "." + key == name)
       wrong = assign(std::forward<decltype(field)>(field), value, rule);
   });
-  if (wrong.empty() && !rule.onlyDefault.empty() && config.toJson() != before)
-    wrong = show(value) + ": " + rule.onlyDefault;
   return wrong;
 }

@@ -22,8 +22,6 @@ struct ConfigRule {
   double high = std::numeric_limits<double>::infinity();
   bool highExcluded = false;
   std::vector<std::string> words = {}; ///< for text: the only values, if any
-  /// Only the default is possible in this build; says why others are not.
-  std::string onlyDefault = {};
 };
 
 /// The rule of "section.key"; keys without one take any value of their type.

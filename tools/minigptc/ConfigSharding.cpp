@@ -108,7 +108,7 @@ Status ConfigBuilder::finishSharding(RunConfig &config) const {
   };
   // A mode is checked where it isn't used, too: it was meant to be.
   bool hasModes = config.model.type != "minigpt";
-  if (hasModes && (sharding.enabled || !sharding.mode.empty()))
+  if (hasModes && !hasStagesOnly(config) && (sharding.enabled || !sharding.mode.empty()))
     if (runtime::StatusOr<ModeSpecs> mode = getShardingConfigForMode(sharding.mode); !mode)
       return at(mode.status(), {"sharding.mode", "sharding.mesh_shape", "sharding.enabled"});
   if (!sharding.enabled)
@@ -122,6 +122,8 @@ Status ConfigBuilder::finishSharding(RunConfig &config) const {
         {"sharding.mode", "sharding.enabled"});
   if (sharding.meshAxisNames.empty() && sharding.meshShape.size() <= axes.size())
     sharding.meshAxisNames.assign(axes.begin(), axes.begin() + sharding.meshShape.size());
+  if (sharding.meshAxisNames.empty() && sharding.meshShape.size() == axes.size() + 1)
+    sharding.meshAxisNames = {"stage", axes[0], axes[1]};
   if (sharding.meshAxisNames.size() != sharding.meshShape.size())
     return at(invalidConfig("sharding.mesh_shape has " + std::to_string(sharding.meshShape.size()) +
                             " sizes, sharding.mesh_axis_names " +
@@ -137,6 +139,14 @@ Status ConfigBuilder::finishSharding(RunConfig &config) const {
       sharding.meshShape.push_back(1);
     }
   runtime::StatusOr<ModelSharding> result = shardingOf(config);
+  if (result && result->stages && !stagesAllowed)
+    return at(invalidConfig("sharding.mesh_shape: axis 'stage' is " +
+                                std::to_string(countStages(config)) +
+                                ", but this build has no pipeline stages",
+                            "minigptc explain --schedule shows what they would do; to train, "
+                            "split over the other axes only, as in --mesh " +
+                                axes[0] + "=4," + axes[1] + "=2"),
+              {"sharding.mesh_shape"});
   if (result)
     return Status::success();
   // The message begins with the key that is wrong.

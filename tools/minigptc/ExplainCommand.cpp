@@ -3,9 +3,11 @@
 
 #include "minigptc/compiler/Explain.h"
 #include "models/ModelSharding.h"
+#include "runtime/base/File.h"
 #include "tools/common/CommandLine.h"
 #include "tools/minigptc/Build.h"
 #include "tools/minigptc/ModelFlags.h"
+#include "tools/minigptc/ScheduleReport.h"
 
 #include <memory>
 
@@ -18,18 +20,46 @@ namespace {
 struct ExplainFlags {
   ModelFlags model;
   ExplainOptions options;
-  bool json = false, quiet = false;
+  bool json = false, quiet = false, schedule = false;
+  std::string svg; ///< file
 };
+
+Status print(const std::string &text) {
+  if (fwrite(text.data(), 1, text.size(), stdout) != text.size() || fflush(stdout) != 0)
+    return Status(StatusCode::resourceExhausted, "can't write to standard output");
+  return Status::success();
+}
+
+/// The order in which a pipeline's stages work.
+Status explainSchedule(const ExplainFlags &flags) {
+  ModelFlags model = flags.model;
+  model.stagesAllowed = true;
+  runtime::StatusOr<runtime::RunConfig> config = model.resolve(flags.quiet || flags.json);
+  if (!config)
+    return config.status();
+  runtime::StatusOr<ModelSharding> sharding = shardingOf(*config);
+  if (!sharding)
+    return sharding.status();
+  if (!sharding->stages)
+    return Status(StatusCode::invalidArgument,
+                  "there is no schedule: the mesh has no axis 'stage' of size 2 or more")
+        .withHelp(config->model.type == "minigpt" ? "as in --mesh stage=2,batch=2,model=2"
+                                                  : "as in --mesh stage=2,data=2,tensor=2 --mode "
+                                                    "fsdp_tp");
+  if (sharding->stages->pipeline.microBatches == 1 && !flags.quiet && !flags.json)
+    printRemark(remarkOnBubble(sharding->stages->pipeline));
+  ScheduleReport report(*sharding->stages, *config);
+  if (!flags.svg.empty())
+    MINIGPTC_RETURN_IF_ERROR(runtime::writeFileAtomically(flags.svg, report.svg()));
+  return print(flags.json ? report.json() : report.text());
+}
 
 Status explainModel(const ExplainFlags &flags) {
   runtime::StatusOr<runtime::RunConfig> config = flags.model.resolve(flags.quiet || flags.json);
   if (!config)
     return config.status();
   Explanation plan = explainTraining(*config, flags.options);
-  std::string text = flags.json ? toJson(plan) : toText(plan);
-  if (fwrite(text.data(), 1, text.size(), stdout) != text.size() || fflush(stdout) != 0)
-    return Status(StatusCode::resourceExhausted, "can't write to standard output");
-  return Status::success();
+  return print(flags.json ? toJson(plan) : toText(plan));
 }
 
 } // namespace
@@ -49,6 +79,8 @@ void minigptc::addExplainCommand(CLI::App &app, int &exitStatus) {
                   "  minigptc explain --preset tiny --devices 8 --mode fsdp_tp\n"
                   "  minigptc explain --preset minigpt --mesh batch=4,model=2 --json\n"
                   "  minigptc explain --preset tiny --devices 8 --mode fsdp --target cuda\n"
+                  "  minigptc explain --preset minigpt --mesh stage=2,batch=2,model=2 --set "
+                  "training.micro_batches=4 --schedule\n"
                   "The devices need not exist: a mesh of 512 is explained as fast as one of 8.");
   auto flags = std::make_shared<ExplainFlags>();
   flags->model.addTo(*command);
@@ -59,8 +91,15 @@ void minigptc::addExplainCommand(CLI::App &app, int &exitStatus) {
       ->capture_default_str();
   addOverlapOption(*command, flags->options.overlap);
   command->add_flag("--json", flags->json, "Print a JSON object");
+  command->add_flag("--schedule", flags->schedule,
+                    "In which order the stages of a pipeline work, and how long they wait");
+  command
+      ->add_option("--svg", flags->svg, "Write the schedule's picture to a file, too (--schedule)")
+      ->type_name("FILE");
   command->add_flag("--quiet", flags->quiet, "No remarks");
   command->callback([=, &exitStatus] {
-    exitStatus = reportStatus(guardCompile([&] { return explainModel(*flags); }));
+    bool schedule = flags->schedule || !flags->svg.empty();
+    exitStatus = reportStatus(
+        guardCompile([&] { return schedule ? explainSchedule(*flags) : explainModel(*flags); }));
   });
 }

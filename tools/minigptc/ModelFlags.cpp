@@ -27,7 +27,8 @@ void ModelFlags::addTo(CLI::App &app) {
                  "resumed or evaluated, its own)")
       ->type_name("N");
   app.add_option("--mesh", mesh,
-                 "Axes and sizes, as data=4,tensor=2 (minigpt: batch=4,model=2); default: by mode")
+                 "Axes and sizes, as data=4,tensor=2 (minigpt: batch=4,model=2; stages of a pipeline: "
+                 "stage=2,batch=2,model=2); default: by mode")
       ->type_name("AXES");
   app.add_option("--mode", mode,
                  "How the Transformer LM is sharded: dp, fsdp, tp, fsdp_tp, fsdp_full, tp_sp")
@@ -56,6 +57,7 @@ runtime::StatusOr<RunConfig> ModelFlags::onDevices(const RunConfig &config) cons
 
 runtime::StatusOr<RunConfig> ModelFlags::resolve(bool quiet) const {
   ConfigBuilder builder;
+  builder.stagesAllowed = stagesAllowed;
   // A model named without a preset starts from that model's reference run.
   if (!preset.empty())
     MINIGPTC_RETURN_IF_ERROR(builder.applyPreset(preset));

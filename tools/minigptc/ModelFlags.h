@@ -25,6 +25,7 @@ struct ModelFlags {
   std::vector<std::string> settings;
   std::optional<int64_t> devices;
   std::string mesh, mode, bucketBytes;
+  bool stagesAllowed = false; ///< as ConfigBuilder's
 
   /// Adds the flags to a subcommand.
   void addTo(CLI::App &app);

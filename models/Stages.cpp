@@ -1,0 +1,220 @@
+//===- Stages.cpp - which blocks a pipeline's stages have -----------------===//
+#include "models/Stages.h"
+
+#include "dialects/dist/Schedules/Simulation.h"
+#include "models/ConfigChecks.h"
+#include "models/ModelSharding.h"
+#include "runtime/base/Format.h"
+
+#include <algorithm>
+#include <numeric>
+
+using namespace minigptc;
+using runtime::Status;
+using runtime::StatusOr;
+
+namespace {
+
+std::string number(int64_t value) { return std::to_string(value); }
+std::string count(int64_t value, const std::string &noun) {
+  return number(value) + " " + noun + (value == 1 ? "" : "s");
+}
+
+int64_t sumOf(const std::vector<int64_t> &values, size_t begin = 0) {
+  return std::accumulate(values.begin() + ptrdiff_t(begin), values.end(), int64_t(0));
+}
+
+/// Blocks with the head counted as part of the last.
+std::vector<int64_t> withHead(const ModelCosts &costs) {
+  std::vector<int64_t> all = costs.blocks;
+  all.back() += costs.head;
+  return all;
+}
+
+/// Whether costs from `begin` on go into so many pieces, none of them empty or over the bound.
+bool fits(const std::vector<int64_t> &costs, size_t begin, int64_t pieces, int64_t bound) {
+  if (int64_t(costs.size() - begin) < pieces || pieces == 0)
+    return begin == costs.size() && pieces == 0;
+  int64_t used = 1, filled = 0;
+  for (size_t i = begin; i < costs.size(); ++i) {
+    if (costs[i] > bound)
+      return false;
+    if (filled + costs[i] > bound)
+      ++used, filled = 0;
+    filled += costs[i];
+  }
+  // Fewer, fuller pieces can be taken apart.
+  return used <= pieces;
+}
+
+int64_t leastBound(const std::vector<int64_t> &costs, int64_t pieces) {
+  int64_t low = 0, high = sumOf(costs);
+  while (low < high) {
+    int64_t middle = low + (high - low) / 2;
+    if (fits(costs, 0, pieces, middle))
+      high = middle;
+    else
+      low = middle + 1;
+  }
+  return low;
+}
+
+/// How many blocks from `begin` on the first of so many pieces takes: of what leaves a
+/// possibility for the rest, what is nearest to its share.
+int64_t takeShare(const std::vector<int64_t> &costs, size_t begin, int64_t pieces, int64_t bound) {
+  int64_t share = sumOf(costs, begin) / pieces, filled = 0, best = -1, distance = 0;
+  for (size_t end = begin + 1; end <= costs.size(); ++end) {
+    filled += costs[end - 1];
+    if (filled > bound)
+      break;
+    int64_t own = std::abs(filled - share);
+    if ((best < 0 || own < distance) && fits(costs, end, pieces - 1, bound))
+      best = int64_t(end - begin), distance = own;
+  }
+  return best;
+}
+
+std::string listOf(const std::vector<int64_t> &values) {
+  std::string text;
+  for (int64_t value : values)
+    text += (text.empty() ? "[" : ", ") + number(value);
+  return text + "]";
+}
+
+/// The blocks that a configuration lists itself.
+StatusOr<std::vector<int64_t>> listedBlocks(const std::vector<int64_t> &list, int64_t blocks,
+                                            const std::string &pieces, int64_t numPieces) {
+  std::string key = "sharding.stage_blocks is " + listOf(list);
+  std::string help = "as in " + listOf(splitByCount(blocks, numPieces)) +
+                     "; without it blocks are shared out by count";
+  if (int64_t(list.size()) != numPieces)
+    return invalidConfig(
+        key + ", " + count(int64_t(list.size()), "number") + ", but there are " + pieces, help);
+  for (size_t piece = 0; piece < list.size(); ++piece)
+    if (list[piece] < 1)
+      return invalidConfig(key + ": piece " + number(int64_t(piece)) +
+                               " has no block, and so no parameters of one",
+                           help);
+  if (sumOf(list) != blocks)
+    return invalidConfig(key + ", " + count(sumOf(list), "block") +
+                             " together, but "
+                             "model.num_layers is " +
+                             number(blocks),
+                         help);
+  return list;
+}
+
+} // namespace
+
+int64_t StagePlan::numBlocks() const { return sumOf(blocks); }
+
+int64_t StagePlan::firstBlock(int64_t piece) const {
+  return std::accumulate(blocks.begin(), blocks.begin() + piece, int64_t(0));
+}
+
+std::vector<int64_t> StagePlan::pieces() const {
+  std::vector<int64_t> pieces;
+  for (size_t piece = 0; piece < blocks.size(); ++piece)
+    pieces.insert(pieces.end(), size_t(blocks[piece]), int64_t(piece));
+  return pieces;
+}
+
+std::string StagePlan::blocksOfStage(int64_t stage) const {
+  std::string text;
+  for (int64_t piece = stage; piece < pipeline.pieces(); piece += pipeline.stages) {
+    int64_t first = firstBlock(piece), last = first + blocks[size_t(piece)] - 1;
+    text += text.empty() ? (first == last && pipeline.chunks == 1 ? "block " : "blocks ") : " and ";
+    text += number(first) + (first == last ? "" : " to " + number(last));
+  }
+  return text;
+}
+
+std::vector<int64_t> minigptc::splitByCount(int64_t blocks, int64_t pieces) {
+  std::vector<int64_t> result(size_t(pieces), blocks / pieces);
+  for (int64_t piece = 0; piece < blocks % pieces; ++piece)
+    ++result[size_t(piece)];
+  return result;
+}
+
+std::vector<int64_t> minigptc::splitByCost(const ModelCosts &costs, int64_t pieces) {
+  std::vector<int64_t> all = withHead(costs), result;
+  int64_t bound = leastBound(all, pieces);
+  size_t begin = 0;
+  for (int64_t left = pieces; left > 0; --left) {
+    result.push_back(takeShare(all, begin, left, bound));
+    begin += size_t(result.back());
+  }
+  return result;
+}
+
+Status minigptc::checkStageAxis(const Mesh &mesh) {
+  if (!mesh.has("stage") || mesh.axes().front().name == "stage")
+    return Status::success();
+  std::vector<MeshAxis> axes = mesh.axes();
+  std::ranges::stable_partition(axes, [](const MeshAxis &axis) { return axis.name == "stage"; });
+  return invalidConfig("sharding.mesh_axis_names: axis 'stage' must come first: its stages are "
+                       "blocks of devices",
+                       "as in --mesh " + Mesh(axes).toString());
+}
+
+std::string minigptc::remarkOnBubble(const dist::Pipeline &pipeline) {
+  auto bubble = [&](int64_t microBatches) {
+    dist::Pipeline other = pipeline;
+    other.microBatches = microBatches;
+    return runtime::format("%.1f %%", 100 * dist::predictedBubble(other));
+  };
+  return "one micro-batch leaves " + count(pipeline.stages, "stage") + " idle for " + bubble(1) +
+         " of a step; training.micro_batches=" + number(2 * pipeline.stages) + " would leave " +
+         bubble(2 * pipeline.stages) + ", " + number(4 * pipeline.stages) + " " +
+         bubble(4 * pipeline.stages);
+}
+
+int64_t minigptc::countStages(const runtime::RunConfig &config) {
+  return config.sharding.enabled ? meshOf(config.sharding).size("stage") : 1;
+}
+
+StatusOr<StagePlan> minigptc::planStages(const runtime::RunConfig &config,
+                                         const ModelCosts &costs) {
+  const runtime::ShardingConfig &sharding = config.sharding;
+  StagePlan plan;
+  std::optional<dist::ScheduleKind> kind = dist::scheduleNamed(config.training.schedule);
+  if (!kind)
+    return invalidConfig("training.schedule: there is no schedule '" + config.training.schedule +
+                             "'",
+                         "one of: gpipe, 1f1b, interleaved");
+  plan.schedule = *kind;
+  bool interleaved = *kind == dist::ScheduleKind::interleaved;
+  int64_t chunks = sharding.stageChunks.value_or(interleaved ? 2 : 1);
+  plan.pipeline = {config.training.microBatches, countStages(config), chunks};
+  if (std::string why = dist::whyNot(*kind, plan.pipeline); !why.empty())
+    return invalidConfig("training.schedule: " + why);
+  int64_t blocks = int64_t(costs.blocks.size()), pieces = plan.pipeline.pieces();
+  std::string what = chunks == 1
+                         ? count(pieces, "stage")
+                         : count(pieces, "piece") + " (" + count(plan.pipeline.stages, "stage") +
+                               " x " + count(chunks, "chunk") + ")";
+  if (blocks < pieces)
+    return invalidConfig("model.num_layers is " + number(blocks) + ": " + count(blocks, "block") +
+                             " for " + what + ", of which each needs one at least",
+                         chunks == 1 ? "choose a mesh with fewer stages"
+                                     : "choose a mesh with fewer stages, or fewer "
+                                       "sharding.stage_chunks");
+  if (!sharding.stageBlocks.empty()) {
+    StatusOr<std::vector<int64_t>> listed =
+        listedBlocks(sharding.stageBlocks, blocks, what, pieces);
+    if (!listed)
+      return listed.status();
+    plan.blocks = *std::move(listed);
+  } else {
+    plan.blocks =
+        sharding.stageBalance == "cost" ? splitByCost(costs, pieces) : splitByCount(blocks, pieces);
+  }
+  std::vector<int64_t> all = withHead(costs);
+  for (int64_t piece = 0, block = 0; piece < pieces; ++piece) {
+    int64_t cost = 0;
+    for (int64_t i = 0; i < plan.blocks[size_t(piece)]; ++i)
+      cost += all[size_t(block++)];
+    plan.costs.push_back(cost);
+  }
+  return plan;
+}
