@@ -22,7 +22,7 @@ file(READ ${CMAKE_CURRENT_LIST_DIR}/cost-passes.md passes)
 file(WRITE "${OUT}" "# The cost of a training step on a GPU
 
 Transformer LM with 124M parameters (d_model 768, 12 heads, d_ff 2048, 12 layers, 50257 tokens with tied embeddings, context 1024), batch
-8, bf16. `minigptc inspect FILE.mgx --cost h200` prints these tables for any artifact. Written by `docs/cost.cmake`; a test compares.
+8, bf16. `minigptc inspect FILE.mgx --cost h200` prints these tables for any artifact that `minigptc compile --target cuda` makes, as text (`--markdown`: as here). Written by `docs/cost.cmake`; a test compares.
 
 ${tables}
 ${passes}")

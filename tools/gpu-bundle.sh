@@ -30,6 +30,7 @@ case $size in full | nano) ;; *) fail "--size is full or nano, not $size" ;; esa
 build=$(cd "$build" && pwd)
 minigptc=$build/bin/minigptc
 [ -x "$minigptc" ] || fail "there is no $minigptc (tools/build.sh makes it)"
+[ -f "$build/CMakeCache.txt" ] || fail "$build is no build folder: it has no CMakeCache.txt (tools/build.sh makes one)"
 archs=sm_80,sm_90a,sm_100,sm_120
 
 # Staged within the build, so that making it again compiles only what has changed.

@@ -267,7 +267,9 @@ StatusOr<TrainingResult> TrainingSession::Impl::run(TrainingProgram &program) {
   MINIGPTC_RETURN_IF_ERROR(setState(*step, *metadata));
   if (data.tokenizer && isFirst())
     MINIGPTC_RETURN_IF_ERROR(data.tokenizer->save(out.tokenizer()));
-  std::string yaml = options.configYaml.empty() ? config.toJson() + "\n" : options.configYaml;
+  nlohmann::json keys = nlohmann::json::parse(config.toJson());
+  keys.erase("name"); // Not a key of a configuration file.
+  std::string yaml = options.configYaml.empty() ? keys.dump(2) + "\n" : options.configYaml;
   if (isFirst())
     MINIGPTC_RETURN_IF_ERROR(writeFileAtomically(out.config(), std::string_view(yaml)));
   StatusOr<MetricsFile> metrics = openMetrics();

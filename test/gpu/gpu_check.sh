@@ -30,6 +30,16 @@ grep -q 'emulated' "$work/out/report.txt" || fail 'the report does not say that 
 grep -q 'TFLOP/s .*of peak' "$work/out/speed.txt" || fail 'no table of products'
 grep -q '^lm-f32: 20 losses' "$work/out/golden.txt" || fail 'no losses were compared'
 
+grep -q '"name": "peer", "ok": true, "skipped": true' "$work/out/summary.json" || fail 'what is left out looks as if it had been tried'
+
+# A phase that does not exist is not a check that passes; blanks part names as commas do.
+for phases in spead '' ' , '; do
+  ! check --only "$phases" || fail "no phase ('$phases') passed"
+  grep -q 'there are\? .*build,conformance' "$work/log" || fail 'no word of the phases'
+done
+check --only 'conformance, golden' || fail 'two phases'
+grep -q '^-- golden: ok' "$work/out/report.txt" || fail 'the second phase was left out'
+
 # Without a GPU: one clear line, and no more.
 if [ ! -e /dev/nvidiactl ]; then
   if OUT=$work/out "$work/minigptc-gpu-check/gpu-check.sh" --no-build > "$work/log" 2>&1; then

@@ -87,7 +87,7 @@ Status BuildFlags::check() const {
     for (const std::string &name : targets)
       all += (all.empty() ? "" : ", ") + name;
     return Status(StatusCode::invalidArgument, "this build has no target '" + target + "'")
-        .withHelp("targets: " + all);
+        .withHelp("targets: " + all + "; --devices says how many devices");
   }
   if (!gpuArchs.empty()) {
     std::string wrong;

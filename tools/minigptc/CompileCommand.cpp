@@ -50,6 +50,11 @@ Status checkPtxFolder(const CompileFlags &flags) {
     error = std::make_error_code(std::errc::not_a_directory);
   if (error)
     return refuse("'" + flags.ptxFolder + "' cannot be a folder: " + error.message());
+  for (const auto &entry : std::filesystem::directory_iterator(flags.ptxFolder, error))
+    if (entry.path().extension() == ".ptx")
+      return refuse("'" + flags.ptxFolder + "' has kernels already, as '" +
+                    entry.path().filename().string() + "'")
+          .withHelp("name another folder, or remove it: kernels of two programs would be mixed");
   return runtime::checkWritable((std::filesystem::path(flags.ptxFolder) / "kernel.ptx").string());
 }
 

@@ -23,8 +23,8 @@ void ModelFlags::addTo(CLI::App &app) {
       ->allow_extra_args(false);
   app.add_option("--model", model, "transformer_lm or minigpt")->type_name("NAME");
   app.add_option("--devices", devices,
-                 "Number of devices, simulated in this process (default: 1; of a run that is "
-                 "resumed or evaluated, its own)")
+                 "Number of devices: GPUs with --target cuda, else simulated in this process (default: "
+                 "1; of a run that is resumed or evaluated, its own)")
       ->type_name("N");
   app.add_option("--mesh", mesh,
                  "Axes and sizes, as data=4,tensor=2 (minigpt: batch=4,model=2; stages of a pipeline: "

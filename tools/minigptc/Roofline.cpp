@@ -134,7 +134,7 @@ runtime::StatusOr<StepCost> minigptc::costOf(const Program &program, const std::
     if (candidate.name == entry) {
       Counter counter(program, gpu);
       counter.visit(candidate.block, 1);
-      return StepCost{gpu, entry, counter.sorted()};
+      return StepCost{gpu, entry, counter.sorted(), program.mesh.numDevices()};
     }
     names += (names.empty() ? "" : ", ") + std::string(candidate.name);
   }

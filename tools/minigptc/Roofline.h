@@ -53,6 +53,7 @@ struct StepCost {
   Gpu gpu;
   std::string entry;
   std::vector<InstructionCost> instructions; ///< the longest first
+  int64_t devices = 1;                       ///< of the program; the cost is one's
 
   /// Sums over a class; over all without one.
   InstructionCost total(std::optional<CostClass> kind = std::nullopt) const;

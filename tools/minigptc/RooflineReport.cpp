@@ -69,6 +69,10 @@ std::string minigptc::describe(const StepCost &cost, bool markdown) {
       "launch\n\n",
       gpu.name.c_str(), gpu.bf16Flops * 1e-12, gpu.f32Flops * 1e-12, gpu.bandwidth * 1e-12,
       gpu.launchSeconds * 1e6);
+  if (cost.devices > 1)
+    text += format("of one of %lld devices; what they send each other is not in it: `minigptc explain` "
+                   "counts that\n\n",
+                   (long long)cost.devices);
   text += tableOfClasses(cost).print(markdown);
   if (double all = cost.total().tensorSeconds; all < 0.999 * cost.total().seconds) {
     double other = cost.total(CostClass::other).tensorSeconds;

@@ -22,6 +22,20 @@ std::string Arch::known() {
   return all;
 }
 
+/// "80", "SM_80" and "compute_80" for sm_80; what is older than all that are known.
+static std::string whyUnknown(llvm::StringRef name) {
+  std::string lower = name.lower();
+  llvm::StringRef suffix = lower;
+  suffix.consume_front("compute_") || suffix.consume_front("sm_") || suffix.consume_front("sm");
+  if (llvm::is_contained(kSuffixes, suffix))
+    return "'" + name.str() + "' is written sm_" + suffix.str();
+  int number = 0;
+  if (!suffix.empty() && !suffix.getAsInteger(10, number) && number < 80)
+    return "'" + name.str() + "' is older than sm_80, the first for which code is generated";
+  return "'" + name.str() + "' is no GPU architecture that code is generated for: use " +
+         Arch::known();
+}
+
 std::optional<std::vector<Arch>> Arch::parseList(llvm::StringRef list, std::string &error) {
   std::vector<Arch> archs;
   llvm::SmallVector<llvm::StringRef> names;
@@ -32,8 +46,7 @@ std::optional<std::vector<Arch>> Arch::parseList(llvm::StringRef list, std::stri
       break;
     std::optional<Arch> arch = named(name);
     if (!arch) {
-      error = "'" + name.str() + "' is no GPU architecture that code is generated for: use " +
-              known();
+      error = whyUnknown(name);
       return std::nullopt;
     }
     if (!llvm::is_contained(archs, *arch))

@@ -1,6 +1,7 @@
 #include "runtime/drivers/cuda/test/Machine.h"
 
 #include "runtime/base/Log.h"
+#include "runtime/base/MemoryLimits.h"
 #include "runtime/drivers/cuda/test/Collectives.h"
 
 #include <algorithm>
@@ -16,6 +17,15 @@ std::atomic<uintptr_t> handles{0};
 thread_local uint64_t threadGeneration = 0;
 thread_local int threadDevice = -1;
 
+/// A kill for want of the host's memory would come without a word.
+uint64_t memoryOfEach(const TestDeviceOptions &options) {
+  constexpr uint64_t hostBytesOfByte = 10;
+  if (options.memoryBytes > 0)
+    return options.memoryBytes;
+  uint64_t share = memoryLimits().total / hostBytesOfByte / uint64_t(std::max(options.devices, 1));
+  return std::min(uint64_t(4) << 30, share);
+}
+
 } // namespace
 
 uintptr_t nextHandle() { return 0x1001 + 16 * ++handles; }
@@ -24,7 +34,7 @@ Machine *Machine::current() { return theMachine; }
 
 void Machine::provide(int count) {
   for (int i = int(devices.size()); i < count; ++i) {
-    devices.push_back(std::make_unique<EmulatedDevice>(i, options.memoryBytes));
+    devices.push_back(std::make_unique<EmulatedDevice>(i, memoryOfEach(options)));
     StreamState &standard = devices.back()->defaultStream;
     standard.device = i;
     standard.lane = makeLane(i, "the default stream of device " + std::to_string(i));

@@ -32,7 +32,9 @@ inline constexpr int kMaxTestDevices = 64;
 
 struct TestDeviceOptions {
   int devices = 1;
-  uint64_t memoryBytes = uint64_t(4) << 30; ///< of one device
+  /// Of one device; 0: 4 GiB, or less where the host's memory, of which an emulated byte and what
+  /// is known of it take about eight, would not do for all devices.
+  uint64_t memoryBytes = 0;
   /// 0: work runs in the order of its submission. Else an order drawn from the seed, in which
   /// streams run far ahead of each other.
   uint64_t seed = 0;
