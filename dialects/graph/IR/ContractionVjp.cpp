@@ -75,7 +75,8 @@ struct Side {
 
 /// d(own) = cotangent · other, contracted over the other's free dimensions,
 /// which are at `freeOfOther` in the cotangent. The product's dimensions are
-/// batch, own free, contract; the last in the order of the other's dimensions.
+/// batch, own free, contract; the last in the order of the other's dimensions. A cotangent of the
+/// accumulator's type is that of a product that was not rounded yet: rounded is the derivative.
 Value sideVjp(GraphBuilder &b, const Side &own, const Side &other, Value cotangent, bool ownIsLhs) {
   int64_t batch = own.batch.size(), ownFree = own.free.size(), otherFree = other.free.size();
   int64_t otherAt = ownIsLhs ? batch + ownFree : batch;
@@ -96,18 +97,16 @@ Value sideVjp(GraphBuilder &b, const Side &own, const Side &other, Value cotange
           last + (llvm::find(otherContractSorted, otherDim) - otherContractSorted.begin());
   };
   int64_t contract = own.contract.size();
-  Value product;
+  Value factor = b.convert(other.value, elementType(cotangent)), product;
   if (ownIsLhs) {
-    product =
-        b.dot(cotangent, other.value, cotangentBatch, other.batch, cotangentContract, other.free);
+    product = b.dot(cotangent, factor, cotangentBatch, other.batch, cotangentContract, other.free);
     place(batch, batch + ownFree);
   } else {
     // The other side first, so that a weight's gradient xᵀ·g comes out as [in, out].
-    product =
-        b.dot(other.value, cotangent, other.batch, cotangentBatch, other.free, cotangentContract);
+    product = b.dot(factor, cotangent, other.batch, cotangentBatch, other.free, cotangentContract);
     place(batch + contract, batch);
   }
-  return b.transpose(product, permutation);
+  return b.convert(b.transpose(product, permutation), elementType(own.value));
 }
 
 } // namespace

@@ -9,6 +9,7 @@
 #include "test/compiler/sharding/RandomShardings.h"
 #include "test/compiler/sharding/ShardedRun.h"
 #include "test/compiler/sharding/ShardingCoverage.h"
+#include "test/support/BatchedProgram.h"
 #include "test/support/RandomProgram.h"
 #include "test/support/Shrink.h"
 
@@ -97,6 +98,8 @@ static void checkCase(ModuleRunner &runner, uint64_t seed, ShardingCoverage &cov
                                  .steps = gradient ? 5 : 7,
                                  .differentiable = gradient,
                                  .callTwice = true});
+  if (seed % 8 == 4 || seed % 8 == 5)
+    batchProgram(*module, seed);
   annotate(*module, seed, {.even = seed % 5 < 3, .differentiable = gradient});
   if (options.print)
     std::cout << printModule(*module) << std::endl;
