@@ -98,7 +98,7 @@ static void checkCase(ModuleRunner &runner, uint64_t seed, ShardingCoverage &cov
                                  .steps = gradient ? 5 : 7,
                                  .differentiable = gradient,
                                  .callTwice = true});
-  if (seed % 8 == 4 || seed % 8 == 5)
+  if (seed % 10 == 4 || seed % 10 == 5)
     batchProgram(*module, seed);
   annotate(*module, seed, {.even = seed % 5 < 3, .differentiable = gradient});
   if (options.print)
