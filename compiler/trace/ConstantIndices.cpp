@@ -2,6 +2,9 @@
 #include "compiler/trace/ConstantIndices.h"
 #include "mlir/IR/Matchers.h"
 
+#include <algorithm>
+#include <optional>
+
 using namespace minigptc;
 using namespace minigptc::detail;
 

@@ -7,6 +7,8 @@
 #include "dialects/graph/IR/Batching.h"
 #include "runtime/base/Philox.h"
 
+#include <array>
+
 using namespace mlir;
 using namespace minigptc;
 using namespace minigptc::graph;

@@ -28,7 +28,10 @@
 #include "dialects/graph/IR/Builders.h"
 #include "mlir/IR/BuiltinOps.h"
 
+#include <functional>
 #include <map>
+#include <string>
+#include <vector>
 
 namespace minigptc::graph {
 

@@ -1,6 +1,7 @@
 // The frontend's vmap against the function called for each example and stacked: what it goes
 // over, loops and branches, keys, collectives over examples, gradients inside and outside, meshes.
 #include "minigptc/trace/Vmap.h"
+#include "dialects/graph/IR/Graph.h"
 #include "minigptc/trace/ControlFlow.h"
 #include "minigptc/trace/Jvp.h"
 #include "minigptc/trace/Ops.h"
@@ -66,6 +67,21 @@ void compare(const Tensors &actual, const Tensors &expected, double relative) {
   }
 }
 
+/// The results of @all on the emulated GPU.
+Tensors runOnGpu(ProgramRunner &runner, const Program &program, const Tensors &inputs) {
+  auto module = runner.parse(program.print());
+  auto function = module->lookupSymbol<mlir::func::FuncOp>("all");
+  auto nameOf = [](mlir::Attribute name) { return mlir::cast<mlir::StringAttr>(name).str(); };
+  std::vector<Tensor> arguments;
+  for (unsigned i = 0; i < function.getNumArguments(); ++i)
+    arguments.push_back(inputs.at(nameOf(function.getArgAttr(i, graph::attr::kName))));
+  Tensors results;
+  for (auto [i, value] :
+       llvm::enumerate(CompiledModule(*module, "cuda:test").run("all", arguments)))
+    results[nameOf(function.getResultAttr(unsigned(i), graph::attr::kName))] = value;
+  return results;
+}
+
 /// How a test's function is called.
 struct How {
   std::set<std::string> same = {};
@@ -123,6 +139,8 @@ void check(const Body &f, How how = {}) {
   if (how.compiles) {
     INFO("compiled");
     compare(CompiledModule(program, runner.context()).run("all", inputs), expected, 3e-4);
+    INFO("for the emulated GPU");
+    compare(runOnGpu(runner, program, inputs), expected, 3e-4);
   }
 }
 
