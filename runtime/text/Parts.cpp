@@ -1,83 +1,132 @@
 #include "runtime/text/Parts.h"
 
+#include "runtime/base/ThreadPool.h"
+
 #include <algorithm>
 
 namespace minigptc::runtime::text {
 
 /// Places within a piece have 32 bits (PieceEncoder), and a sign to spare.
 static constexpr size_t kLongest = size_t(1) << 31;
+/// For each thread: so many that none waits for another, or for the caller's reading and writing.
+static constexpr size_t kSlots = 8;
 
-PartedText::PartedText(Cuts cuts, ThreadPool &pool, size_t partBytes, PartWorker &worker)
-    : cuts_(cuts), pool_(pool), partBytes_(std::clamp<size_t>(partBytes, 1, size_t(1) << 24)),
-      worker_(worker), wanted_(batchBytes()) {}
-
-/// Many parts for each thread, so that few wait at its end; but not too much memory.
-size_t PartedText::batchBytes() const {
-  size_t threads = size_t(pool_.threads());
-  return partBytes_ * std::max(4 * threads, std::min<size_t>(64 * threads, 256));
+PartedText::PartedText(Cuts cuts, int threads, size_t partBytes, PartWorker &worker)
+    : cuts_(cuts), threads_(threads > 0 ? threads : availableCores()),
+      partBytes_(std::clamp<size_t>(partBytes, 1, size_t(1) << 24)), worker_(worker),
+      wanted_(least()), ring_(threads_ == 1 ? 1 : kSlots * size_t(threads_)) {
+  for (int i = 1; i < threads_; ++i)
+    workers_.emplace_back([this, i](std::stop_token stop) { loop(stop, i); });
 }
 
 Status PartedText::add(std::string_view bytes) {
   while (!bytes.empty()) {
-    size_t taken = std::min(bytes.size(), wanted_ - buffer_.size());
-    buffer_.insert(buffer_.end(), bytes.begin(), bytes.begin() + ptrdiff_t(taken));
+    size_t taken = std::min(bytes.size(), wanted_ - arriving_.size());
+    arriving_.insert(arriving_.end(), bytes.begin(), bytes.begin() + ptrdiff_t(taken));
     bytes.remove_prefix(taken);
-    if (buffer_.size() == wanted_)
-      MINIGPTC_RETURN_IF_ERROR(processUpToCut());
+    if (arriving_.size() < wanted_)
+      continue;
+    if (Status status = putParts(); !status) {
+      giveUp();
+      return status;
+    }
   }
   return Status::success();
 }
 
 Status PartedText::finish() {
-  Status status = process(buffer_.size());
-  buffer_.clear();
-  wanted_ = batchBytes();
+  Status status = putParts();
+  if (status && !arriving_.empty())
+    status = put(arriving_); // nobody is woken for it: the caller is free
+  while (status && oldest_ != end_)
+    status = endOldest();
+  giveUp();
   return status;
 }
 
-Status PartedText::processUpToCut() {
-  const uint8_t *cut = cuts_.last(buffer_);
-  if (!cut) {
-    if (buffer_.size() >= kLongest)
-      return Status(StatusCode::resourceExhausted, "the text has " +
-                                                       std::to_string(buffer_.size() >> 20) +
-                                                       " MiB without a place where it can be cut")
-          .withHelp("is it a text?");
-    wanted_ = std::min(2 * wanted_, kLongest);
-    return Status::success();
-  }
-  size_t length = size_t(cut - buffer_.data());
-  MINIGPTC_RETURN_IF_ERROR(process(length));
-  buffer_.erase(buffer_.begin(), buffer_.begin() + ptrdiff_t(length));
-  wanted_ = std::max(batchBytes(), std::min(2 * buffer_.size(), kLongest));
-  return Status::success();
-}
+/// A part and some more behind it, where a cut is looked for.
+size_t PartedText::least() const { return partBytes_ + std::max<size_t>(partBytes_ / 16, 32); }
 
-Status PartedText::process(size_t length) {
-  if (length == 0)
-    return Status::success();
-  setEnds(length);
-  worker_.begin(ends_.size());
-  pool_.run(int64_t(ends_.size()), [&](int64_t index, int worker) {
-    size_t begin = index ? ends_[size_t(index - 1)] : 0;
-    std::span<const uint8_t> bytes(buffer_.data() + begin, ends_[size_t(index)] - begin);
-    worker_.work(Part{bytes, size_t(index), worker});
-  });
-  MINIGPTC_RETURN_IF_ERROR(worker_.end(ends_.size()));
-  processed_ += int64_t(length);
-  return Status::success();
-}
-
-void PartedText::setEnds(size_t length) {
-  ends_.clear();
-  std::span<const uint8_t> text(buffer_.data(), length);
-  for (size_t from = partBytes_; from < length; from = ends_.back() + partBytes_) {
-    const uint8_t *cut = cuts_.first(text.data() + from, text);
+Status PartedText::putParts() {
+  std::span<const uint8_t> rest(arriving_);
+  while (rest.size() > partBytes_) {
+    const uint8_t *cut = cuts_.first(rest.data() + partBytes_, rest);
     if (!cut)
       break;
-    ends_.push_back(size_t(cut - text.data()));
+    size_t length = size_t(cut - rest.data());
+    MINIGPTC_RETURN_IF_ERROR(put(rest.first(length)));
+    queued_.notify_one();
+    rest = rest.subspan(length);
   }
-  ends_.push_back(length);
+  if (rest.size() >= kLongest)
+    return Status(StatusCode::resourceExhausted, "the text has " +
+                                                     std::to_string(rest.size() >> 20) +
+                                                     " MiB without a place where it can be cut")
+        .withHelp("is it a text?");
+  wanted_ = rest.size() > partBytes_ ? std::clamp(2 * rest.size(), least(), kLongest) : least();
+  arriving_.erase(arriving_.begin(), arriving_.end() - ptrdiff_t(rest.size()));
+  return Status::success();
+}
+
+Status PartedText::put(std::span<const uint8_t> text) {
+  if (end_ - oldest_ == ring_.size())
+    MINIGPTC_RETURN_IF_ERROR(endOldest());
+  Slot &free = slot(end_); // nobody looks at it
+  free.text.assign(text.begin(), text.end());
+  free.done = false;
+  free.failure = nullptr;
+  Lock lock(mutex_);
+  ++end_;
+  return Status::success();
+}
+
+Status PartedText::endOldest() {
+  Slot &oldest = slot(oldest_);
+  {
+    Lock lock(mutex_);
+    while (!oldest.done)
+      if (next_ != end_)
+        workOnNext(lock, /*worker=*/0);
+      else
+        done_.wait(lock);
+  }
+  if (oldest.failure)
+    std::rethrow_exception(std::exchange(oldest.failure, nullptr));
+  MINIGPTC_RETURN_IF_ERROR(worker_.end(oldest_ % ring_.size()));
+  processed_ += int64_t(oldest.text.size());
+  ++oldest_;
+  return Status::success();
+}
+
+void PartedText::workOnNext(Lock &lock, int worker) {
+  size_t part = next_++;
+  Slot &taken = slot(part);
+  lock.unlock();
+  try {
+    worker_.work({taken.text, part % ring_.size(), worker});
+  } catch (...) {
+    taken.failure = std::current_exception();
+  }
+  lock.lock();
+  taken.done = true;
+  done_.notify_one();
+}
+
+void PartedText::loop(std::stop_token stop, int worker) {
+  Lock lock(mutex_);
+  while (queued_.wait(lock, stop, [&] { return next_ != end_; }) && !stop.stop_requested())
+    workOnNext(lock, worker);
+}
+
+/// What is left of the text goes nowhere.
+void PartedText::giveUp() {
+  Lock lock(mutex_);
+  size_t taken = std::exchange(next_, end_);
+  for (; oldest_ != taken; ++oldest_)
+    done_.wait(lock, [&] { return slot(oldest_).done; });
+  oldest_ = end_;
+  arriving_.clear();
+  wanted_ = least();
 }
 
 } // namespace minigptc::runtime::text

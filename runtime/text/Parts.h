@@ -3,64 +3,98 @@
 // Collects a text that arrives in pieces, cuts it where its ids don't change by that
 // (Cuts.h), and has the parts worked on at once: encoded, or their words counted.
 //
-//   PartedText text(cuts, pool, partBytes, worker);
+//   PartedText text(cuts, threads, partBytes, worker);
 //   MINIGPTC_RETURN_IF_ERROR(text.add(bytes));
 //   MINIGPTC_RETURN_IF_ERROR(text.finish());
+//
+// The caller is one of the threads: it puts parts into a ring, from which the others take them,
+// ends those that are done in the order of the text, and works on parts itself while the ring is
+// full. So nobody waits at borders of batches, and reading and writing the text cost the caller
+// time, but not the others.
 //
 //===----------------------------------------------------------------------===//
 #ifndef MINIGPTC_RUNTIME_TEXT_PARTS_H
 #define MINIGPTC_RUNTIME_TEXT_PARTS_H
 
-#include "runtime/base/ThreadPool.h"
+#include "minigptc/runtime/Status.h"
 #include "runtime/text/Cuts.h"
+
+#include <condition_variable>
+#include <exception>
+#include <mutex>
+#include <span>
+#include <thread>
+#include <vector>
 
 namespace minigptc::runtime::text {
 
 struct Part {
   std::span<const uint8_t> bytes;
-  size_t index = 0; ///< in its batch
-  int worker = 0;   ///< in [0, threads); no two parts of one at once
+  size_t slot = 0; ///< of the ring: no other part has it until this one ends
+  int worker = 0;  ///< in [0, threads); no two parts of one at once
 };
 
 /// What is done with the parts of a text.
 class PartWorker {
 public:
   virtual ~PartWorker() = default;
-  /// A batch of so many parts begins.
-  virtual void begin(size_t parts) = 0;
   /// On any thread.
   virtual void work(const Part &part) = 0;
-  /// All parts of the batch are worked on. A failure ends the text.
-  virtual Status end(size_t parts) = 0;
+  /// The part in this slot is worked on. In the order of the text, on the thread that adds it.
+  /// A failure ends the text.
+  virtual Status end(size_t slot) = 0;
 };
 
-/// Owns neither the pool nor the worker. Holds a batch, some parts for each thread; more
-/// where the text has no cut for long.
+/// Owns its threads, not the worker. Holds some parts for each thread; more where the text has no
+/// cut for long.
 class PartedText {
 public:
-  PartedText(Cuts cuts, ThreadPool &pool, size_t partBytes, PartWorker &worker);
+  /// Threads with the caller; 0: one for each core.
+  PartedText(Cuts cuts, int threads, size_t partBytes, PartWorker &worker);
+
+  int threads() const { return threads_; }
+  size_t slots() const { return ring_.size(); }
 
   Status add(std::string_view bytes);
   /// The text ends; the next `add` begins another one.
   Status finish();
-  /// Bytes of all texts that are worked on, from the first on.
+  /// Bytes of all parts that have ended, from the first text on.
   int64_t processed() const { return processed_; }
 
 private:
-  size_t batchBytes() const;
-  Status processUpToCut();
-  /// The first `length` bytes of the buffer, which end at a cut or at the end of the text.
-  Status process(size_t length);
-  void setEnds(size_t length);
+  struct Slot {
+    std::vector<uint8_t> text;
+    bool done = false;
+    std::exception_ptr failure = {};
+  };
+  using Lock = std::unique_lock<std::mutex>;
+
+  size_t least() const;
+  /// Cuts off parts of what has arrived.
+  Status putParts();
+  Status put(std::span<const uint8_t> text);
+  /// Ends the oldest part; works on others until it is done.
+  Status endOldest();
+  /// Works on the next part that nobody has taken, which there is.
+  void workOnNext(Lock &lock, int worker);
+  void loop(std::stop_token stop, int worker);
+  void giveUp();
+  Slot &slot(size_t part) { return ring_[part % ring_.size()]; }
 
   Cuts cuts_;
-  ThreadPool &pool_;
+  int threads_;
   size_t partBytes_;
   PartWorker &worker_;
-  std::vector<uint8_t> buffer_;
-  size_t wanted_;            ///< bytes in the buffer with which a batch begins
-  std::vector<size_t> ends_; ///< of the parts of a batch
+  std::vector<uint8_t> arriving_;
+  size_t wanted_; ///< bytes with which a part is looked for
   int64_t processed_ = 0;
+
+  std::mutex mutex_; ///< of all below but the text of a part that a thread has
+  std::condition_variable_any queued_;
+  std::condition_variable done_;
+  std::vector<Slot> ring_;
+  size_t oldest_ = 0, next_ = 0, end_ = 0; ///< parts: not ended, not taken, not put
+  std::vector<std::jthread> workers_;      ///< the last member: they use the others
 };
 
 } // namespace minigptc::runtime::text

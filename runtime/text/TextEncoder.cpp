@@ -27,41 +27,35 @@ struct IdBuffer {
 class TextEncoder::State : public PartWorker {
 public:
   State(Tokenizer tokenizer, TokenSink sink, TextEncoderOptions options)
-      : tokenizer_(std::move(tokenizer)), sink_(std::move(sink)), pool_(options.threads),
+      : tokenizer_(std::move(tokenizer)), sink_(std::move(sink)),
         text_(Cuts(tokenizer_.pattern(), tokenizer_.tables().matcher,
                    tokenizer_.tables().definition.normalize),
-              pool_, options.partBytes, *this) {
-    for (int i = 0; i < pool_.threads(); ++i)
+              options.threads, options.partBytes, *this) {
+    for (int i = 0; i < text_.threads(); ++i)
       encoders_.emplace_back(tokenizer_.tables());
+    buffers_.resize(text_.slots());
   }
 
   PartedText &text() { return text_; }
 
-  void begin(size_t parts) override {
-    if (buffers_.size() < parts)
-      buffers_.resize(parts);
-  }
   void work(const Part &part) override {
-    IdBuffer &buffer = buffers_[part.index];
+    IdBuffer &buffer = buffers_[part.slot];
     buffer.reserve(PieceEncoder::room(tokenizer_.tables(), part.bytes.size()));
     const uint8_t *begin = part.bytes.data();
     PieceEncoder &encoder = encoders_[size_t(part.worker)];
     int32_t *end = encoder.encodeText(begin, begin + part.bytes.size(), buffer.ids.get());
     buffer.count = size_t(end - buffer.ids.get());
   }
-  Status end(size_t parts) override {
-    for (size_t i = 0; i < parts; ++i)
-      MINIGPTC_RETURN_IF_ERROR(sink_({buffers_[i].ids.get(), buffers_[i].count}));
-    return Status::success();
+  Status end(size_t slot) override {
+    return sink_({buffers_[slot].ids.get(), buffers_[slot].count});
   }
 
 private:
   Tokenizer tokenizer_;
   TokenSink sink_;
-  ThreadPool pool_;
   std::vector<PieceEncoder> encoders_; ///< by worker
-  std::vector<IdBuffer> buffers_;      ///< by part of the batch
-  PartedText text_;
+  std::vector<IdBuffer> buffers_;      ///< by slot
+  PartedText text_;                    ///< the last member: its threads use the others
 };
 
 TextEncoder::TextEncoder(Tokenizer tokenizer, TokenSink sink, TextEncoderOptions options)

@@ -52,24 +52,24 @@ class TokenizerTrainer::State : public PartWorker {
 public:
   State(TokenizerTraining options, Definition definition, Tokenizer cutter)
       : options_(std::move(options)), definition_(std::move(definition)),
-        cutter_(std::move(cutter)), pool_(options_.threads), counts_(size_t(pool_.threads())),
-        text_(Cuts(options_.pattern, cutter_.tables().matcher, /*normalize=*/false), pool_,
-              kPartBytes, *this) {}
+        cutter_(std::move(cutter)),
+        text_(Cuts(options_.pattern, cutter_.tables().matcher, /*normalize=*/false),
+              options_.threads, kPartBytes, *this) {
+    counts_.resize(size_t(text_.threads()));
+  }
 
   PartedText &text() { return text_; }
   StatusOr<Tokenizer> train();
 
-  void begin(size_t) override {}
   void work(const Part &part) override;
   Status end(size_t) override { return Status::success(); }
 
 private:
   TokenizerTraining options_;
   Definition definition_;
-  Tokenizer cutter_; ///< finds special tokens
-  ThreadPool pool_;
+  Tokenizer cutter_;               ///< finds special tokens
   std::vector<WordCounts> counts_; ///< by worker
-  PartedText text_;
+  PartedText text_;                ///< the last member: its threads use the others
 };
 
 void TokenizerTrainer::State::work(const Part &part) {

@@ -190,6 +190,53 @@ TEST_CASE("a sink that fails ends the encoding") {
   CHECK(encoder.finish().message() == "full");
 }
 
+TEST_CASE("a sink that fails on the way is not asked again") {
+  for (int threads : {1, 2}) {
+    int calls = 0;
+    TextEncoder encoder(Tokenizer::bytes(),
+                        [&](std::span<const int32_t>) {
+                          return ++calls < 5 ? Status::success()
+                                             : Status(StatusCode::resourceExhausted, "full");
+                        },
+                        {.threads = threads, .partBytes = 16});
+    Status status;
+    int added = 0;
+    for (; status.ok() && added < 1000; ++added)
+      status = encoder.add("some text with a number of words, ");
+    CHECK(status.message() == "full");
+    CHECK(added < 1000);
+    CHECK(calls == 5);
+    CHECK(encoder.encodedBytes() > 0); // those of the calls before
+  }
+}
+
+TEST_CASE("what has reached the sink is said, the rest can be encoded as another text") {
+  Tokenizer tokenizer = gpt2();
+  std::string text;
+  for (int i = 0; i < 300; ++i)
+    text += "word " + std::to_string(i) + ", ";
+  std::vector<int32_t> ids;
+  TextEncoder encoder(tokenizer,
+                      [&](std::span<const int32_t> some) {
+                        ids.insert(ids.end(), some.begin(), some.end());
+                        return Status::success();
+                      },
+                      {.threads = 2, .partBytes = 4});
+  size_t known = 0;
+  for (char c : text) {
+    REQUIRE(encoder.add({&c, 1}).ok());
+    size_t done = size_t(encoder.encodedBytes());
+    if (done == std::exchange(known, done))
+      continue;
+    std::vector<int32_t> rest = tokenizer.encode(text.substr(done)), all = ids;
+    all.insert(all.end(), rest.begin(), rest.end());
+    REQUIRE(all == tokenizer.encode(text));
+  }
+  CHECK(known > 0);
+  REQUIRE(encoder.finish().ok());
+  CHECK(ids == tokenizer.encode(text));
+}
+
 TEST_CASE("a text that can't be cut is encoded all the same") {
   Tokenizer tokenizer = gpt2();
   std::string text(3'000'000, 'a');
