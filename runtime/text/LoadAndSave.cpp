@@ -71,7 +71,10 @@ StatusOr<Tokenizer> Tokenizer::load(const std::string &path) {
   std::error_code ignored;
   std::filesystem::path folder(path);
   if (!std::filesystem::is_directory(folder, ignored))
-    return loadJson(path);
+    return folder.filename() == "vocab.json" || folder.filename() == "merges.txt"
+               ? Status(StatusCode::invalidArgument, "'" + path + "' is one of a tokenizer's files")
+                     .withHelp("give the folder, which has vocab.json and merges.txt")
+               : loadJson(path);
   if (std::filesystem::exists(folder / "tokenizer.json", ignored))
     return loadJson((folder / "tokenizer.json").string());
   if (std::filesystem::exists(folder / "vocab.json", ignored))

@@ -3,6 +3,7 @@
 #include "runtime/base/Format.h"
 #include "runtime/base/InputFile.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
@@ -10,13 +11,6 @@ namespace minigptc::runtime {
 
 std::string tokenizerHashText(const Tokenizer &tokenizer) {
   return format("%016llx", (unsigned long long)tokenizer.hash());
-}
-
-static std::optional<int64_t> count(const nlohmann::json &json, const char *key) {
-  auto at = json.find(key);
-  if (at == json.end() || !at->is_number_integer())
-    return std::nullopt;
-  return at->get<int64_t>();
 }
 
 std::string TokenFileInfo::toJson() const {
@@ -43,26 +37,50 @@ std::optional<SpecialToken> usualSeparator(const Tokenizer &tokenizer) {
 
 namespace {
 
-/// The header of llm.c's token files, if the file has it.
-std::optional<TokenFileInfo> readHeader(const std::string &path) {
-  constexpr int64_t kHeaderBytes = 1024;
-  int32_t header[3] = {};
+//===----------------------------------------------------------------------===//
+// llm.c's files
+//===----------------------------------------------------------------------===//
+
+/// A header of 256 int32: the kind, its version, the number of tokens; zeros but for one more.
+struct LlmcHeader {
+  int32_t magic, version, tokens, more, zeros[252];
+};
+static_assert(sizeof(LlmcHeader) == 1024);
+
+bool isLlmc(const LlmcHeader &header) {
+  bool known = header.magic == 20240520 || header.magic == 20240522 || header.magic == 20240801;
+  return known && std::ranges::all_of(header.zeros, [](int32_t value) { return value == 0; });
+}
+
+/// The header, if the file has it. An error for those whose contents are not known: read as raw
+/// ids they would be nonsense.
+StatusOr<std::optional<TokenFileInfo>> readHeader(const std::string &path) {
+  LlmcHeader header;
   StatusOr<InputFile> file = InputFile::open(path);
-  StatusOr<size_t> read = file ? file->read({reinterpret_cast<char *>(header), sizeof header})
-                               : StatusOr<size_t>(file.status());
-  if (!read || *read != sizeof header)
-    return std::nullopt;
-  TokenFileInfo info{.headerBytes = kHeaderBytes, .tokens = header[2]};
-  if (header[0] == 20240520 && header[1] == 1) {
+  if (!file)
+    return file.status();
+  StatusOr<size_t> read = file->read({reinterpret_cast<char *>(&header), sizeof header});
+  if (!read)
+    return read.status();
+  if (*read != sizeof header || !isLlmc(header))
+    return std::optional<TokenFileInfo>();
+  TokenFileInfo info{.headerBytes = sizeof header, .tokens = header.tokens};
+  if (header.magic == 20240520 && header.version == 1) {
     info.width = 2;
     info.separator = 50256; // GPT-2's end of text
-  } else if (header[0] == 20240801 && header[1] == 7) {
+  } else if (header.magic == 20240801 && header.version == 7) {
     info.width = 4;
     info.separator = 128000; // Llama 3's beginning of text, which llm.c puts between texts
   } else {
-    return std::nullopt;
+    return Status(StatusCode::dataLoss,
+                  format("'%s' is a file of llm.c with the magic number %d and version %d, but "
+                         "token files are read of 20240520 with 1 and 20240801 with 7",
+                         path.c_str(), header.magic, header.version))
+        .withHelp(header.magic == 20240522
+                      ? "it has questions with several answers, which nothing here trains on"
+                      : "make it anew with data prepare");
   }
-  return info;
+  return std::optional(std::move(info));
 }
 
 Status checkLength(const std::string &path, const TokenFileInfo &info) {
@@ -81,26 +99,47 @@ Status checkLength(const std::string &path, const TokenFileInfo &info) {
                     : "it is cut short, or the side file is of another one: make it anew");
 }
 
+/// What is there must be what it should be: a count that nobody can read checks nothing.
+Status parseMembers(const nlohmann::json &json, TokenFileInfo &info) {
+  auto broken = [](const char *key, const char *form) {
+    return Status(StatusCode::dataLoss, format("\"%s\" must be %s", key, form));
+  };
+  auto dtype = json.find("dtype");
+  info.width = dtype == json.end() ? 0 : *dtype == "uint16" ? 2 : *dtype == "uint32" ? 4 : 0;
+  if (info.width == 0)
+    return broken("dtype", "\"uint16\" or \"uint32\"");
+  for (auto [key, value] :
+       {std::pair("tokens", &info.tokens), std::pair("vocabulary", &info.vocabulary),
+        std::pair("bytes", &info.textBytes), std::pair("separator", &info.separator)}) {
+    auto at = json.find(key);
+    if (at == json.end())
+      continue;
+    if (!at->is_number_integer() || at->get<int64_t>() < 0)
+      return broken(key, "a whole number");
+    *value = at->get<int64_t>();
+  }
+  auto hash = json.find("tokenizer");
+  if (hash != json.end() && !hash->is_string())
+    return broken("tokenizer", "a string");
+  if (hash != json.end())
+    info.tokenizer = hash->get<std::string>();
+  return Status::success();
+}
+
 StatusOr<TokenFileInfo> parseSide(const std::string &side) {
   StatusOr<std::string> text = readTextFile(side);
   if (!text)
     return text.status();
   auto json = nlohmann::json::parse(*text, nullptr, /*allow_exceptions=*/false);
   TokenFileInfo info;
-  if (json.is_object()) {
-    auto dtype = json.find("dtype");
-    info.width = dtype == json.end() ? 0 : *dtype == "uint16" ? 2 : *dtype == "uint32" ? 4 : 0;
-  }
-  if (info.width == 0)
-    return Status(StatusCode::dataLoss, "'" + side +
-                                            "' does not say how tokens are stored: \"dtype\" must "
-                                            "be \"uint16\" or \"uint32\"");
-  info.tokens = count(json, "tokens");
-  info.vocabulary = count(json, "vocabulary");
-  info.textBytes = count(json, "bytes");
-  info.separator = count(json, "separator");
-  if (auto hash = json.find("tokenizer"); hash != json.end() && hash->is_string())
-    info.tokenizer = hash->get<std::string>();
+  Status status = json.is_object() ? parseMembers(json, info)
+                                   : Status(StatusCode::dataLoss, "it is no JSON object");
+  if (!status)
+    return Status(StatusCode::dataLoss,
+                  "'" + side + "' does not say how tokens are stored: " + status.message())
+        .at(side)
+        .withHelp("make the token file anew; without a side file the model's vocabulary decides "
+                  "on how it is read");
   return info;
 }
 
@@ -116,7 +155,10 @@ StatusOr<std::optional<TokenFileInfo>> readTokenFileInfo(const std::string &path
       return parsed.status();
     info = *std::move(parsed);
   } else if (std::filesystem::is_regular_file(path, ignored)) {
-    info = readHeader(path);
+    StatusOr<std::optional<TokenFileInfo>> header = readHeader(path);
+    if (!header)
+      return header.status();
+    info = *std::move(header);
   }
   if (info)
     MINIGPTC_RETURN_IF_ERROR(checkLength(path, *info));
@@ -124,10 +166,10 @@ StatusOr<std::optional<TokenFileInfo>> readTokenFileInfo(const std::string &path
 }
 
 TokenFileWriter::TokenFileWriter(AtomicFile file, AtomicFile side, const Tokenizer &tokenizer)
-    : file_(std::move(file)), side_(std::move(side)),
-      info_{.width = tokenizer.vocabularySize() > 65536 ? 4 : 2,
-            .vocabulary = tokenizer.vocabularySize(),
-            .tokenizer = tokenizerHashText(tokenizer)} {}
+    : file_(std::move(file)),
+      side_(std::move(side)), info_{.width = tokenizer.vocabularySize() > 65536 ? 4 : 2,
+                                    .vocabulary = tokenizer.vocabularySize(),
+                                    .tokenizer = tokenizerHashText(tokenizer)} {}
 
 StatusOr<TokenFileWriter> TokenFileWriter::create(const std::string &path,
                                                   const Tokenizer &tokenizer) {

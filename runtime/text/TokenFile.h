@@ -42,7 +42,7 @@ struct TokenFileInfo {
 std::optional<SpecialToken> usualSeparator(const Tokenizer &tokenizer);
 
 /// Of a token file; nothing if it has neither a side file nor llm.c's header. dataLoss if its
-/// length is not what these say.
+/// length is not what these say, and for other kinds and versions of llm.c's files.
 StatusOr<std::optional<TokenFileInfo>> readTokenFileInfo(const std::string &path);
 
 /// Both files appear when `commit` has succeeded, and not before.

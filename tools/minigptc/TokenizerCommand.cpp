@@ -278,36 +278,39 @@ private:
   int64_t line_ = 1;
 };
 
-/// Bytes of an id of a token file; an error if the file is not of this tokenizer.
-StatusOr<int> widthOf(const std::string &path, const Tokenizer &tokenizer) {
+/// How the ids lie in a token file; an error if the file is not of this tokenizer.
+StatusOr<runtime::TokenFileInfo> formOf(const std::string &path, const Tokenizer &tokenizer) {
   StatusOr<std::optional<runtime::TokenFileInfo>> info = runtime::readTokenFileInfo(path);
   if (!info)
     return info.status();
   if (!*info)
-    return tokenizer.vocabularySize() > 65536 ? 4 : 2;
+    return runtime::TokenFileInfo{.width = tokenizer.vocabularySize() > 65536 ? 4 : 2};
   std::string ours = runtime::tokenizerHashText(tokenizer);
   if (!(*info)->tokenizer.empty() && (*info)->tokenizer != ours)
     return Status(StatusCode::dataLoss, "'" + path + "' is of another tokenizer: its hash is " +
                                             (*info)->tokenizer + ", that of this one " + ours)
         .at(path + ".json");
-  return (*info)->width;
+  return **info;
 }
 
 Status decodeFile(const DecodeFlags &flags, const Tokenizer &tokenizer, InputFile &input,
                   Decoder &decoder) {
-  StatusOr<int> width = widthOf(flags.input, tokenizer);
-  if (!width)
-    return width.status();
+  StatusOr<runtime::TokenFileInfo> form = formOf(flags.input, tokenizer);
+  if (!form)
+    return form.status();
+  if (form->headerBytes)
+    MINIGPTC_RETURN_IF_ERROR(input.seek(form->headerBytes));
+  size_t width = size_t(form->width);
   return readPieces(input, [&](std::string_view bytes) {
     // Pieces are whole ids: only the last one may be shorter than the buffer.
-    if (bytes.size() % size_t(*width) != 0)
+    if (bytes.size() % width != 0)
       return Status(StatusCode::dataLoss, "'" + flags.input +
                                               "' is no token file, or cut short: "
                                               "its size is no multiple of " +
-                                              std::to_string(*width));
-    for (size_t at = 0; at < bytes.size(); at += size_t(*width)) {
+                                              std::to_string(width));
+    for (size_t at = 0; at < bytes.size(); at += width) {
       uint32_t id = 0;
-      std::memcpy(&id, bytes.data() + at, size_t(*width));
+      std::memcpy(&id, bytes.data() + at, width);
       MINIGPTC_RETURN_IF_ERROR(decoder.add(id));
     }
     return Status::success();
@@ -358,8 +361,8 @@ void addTrain(CLI::App &parent, int &exitStatus) {
   command->footer("Example:\n  minigptc tokenizer train --text book.txt --vocab-size 5000 "
                   "--special '<|endoftext|>' -o tokenizer");
   auto flags = std::make_shared<TrainFlags>();
-  takeSeveral(command->add_option("--text", flags->texts,
-                                  "Texts to learn from; each is a text of its own"))
+  takeSeveral(
+      command->add_option("--text", flags->texts, "Texts to learn from; each is a text of its own"))
       ->required()
       ->type_name("FILE");
   command

@@ -206,6 +206,7 @@ TEST_CASE("folders that hold no tokenizer") {
   CHECK(contains(Tokenizer::load(folder.file("none")).status().message(), "none"));
   writeText(folder.file("vocab.json"), "{\"a\": 0}");
   CHECK(contains(failure().message(), "merges.txt"));
+  CHECK(contains(Tokenizer::load(folder.file("vocab.json")).status().help(), "give the folder"));
   writeText(folder.file("merges.txt"), "#version: 0.2\n\na b\n");
   CHECK(contains(failure().toString(), "merges.txt:3"));
   writeText(folder.file("merges.txt"), "a b c\n");
@@ -245,5 +246,5 @@ TEST_CASE("token files have a side file that fits") {
   CHECK(contains(readTokenFileInfo(path).status().message(),
                  "4 bytes, but its side file says 3 tokens"));
   writeText(path + ".json", "{");
-  CHECK(contains(readTokenFileInfo(path).status().message(), "dtype"));
+  CHECK(contains(readTokenFileInfo(path).status().message(), "no JSON object"));
 }

@@ -120,6 +120,12 @@ TEST_CASE("token files: the side file must fit the file, the model and the token
   CHECK(contains(cut.message(), "has 10 bytes, but its side file says 6 tokens"));
   Status large = with(R"({"dtype": "uint16", "vocabulary": 301})");
   CHECK(contains(large.message(), "a vocabulary of 301, but model.vocab_size is 300"));
+  // Not as if it said nothing.
+  for (const char *side :
+       {R"({"dtype": "uint16", "tokens": "5"})", R"({"dtype": "uint16", "tokens": -1})",
+        R"({"dtype": "uint16", "vocabulary": 2.5})", R"({"dtype": "uint16", "tokenizer": 7})",
+        R"({"dtype": "int8"})", "[5]"})
+    CHECK(contains(with(side).message(), "does not say how tokens are stored"));
   Tokenizer bytes = Tokenizer::bytes();
   CHECK(contains(with(R"({"dtype": "uint16", "tokenizer": "0123456789abcdef"})", &bytes).message(),
                  "is of another tokenizer"));
@@ -147,9 +153,14 @@ TEST_CASE("token files: those of llm.c") {
   REQUIRE((*llama)->size() == 2);
   CHECK(contains(file(20240520, 1, 4, tokens16({7, 50256, 9})).status().message(),
                  "its header says 4 tokens"));
-  // Another version is no such file.
-  CHECK_FALSE(file(20240520, 2, 3, tokens16({1, 2, 3})).ok()); // 1030 bytes of uint32
-  CHECK((*openTokenFile(folder.file("t"), 65536))->size() == 515);
+  CHECK(contains(file(20240520, 2, 3, tokens16({1, 2, 3})).status().message(),
+                 "a file of llm.c with the magic number 20240520 and version 2"));
+  Status questions = file(20240522, 1, 3, tokens16({1, 2, 3})).status();
+  CHECK(contains(questions.message(), "magic number 20240522"));
+  CHECK(contains(questions.help(), "questions"));
+  // Ids that happen to begin like that are ids.
+  writeText(folder.file("t"), tokens16({0xd888, 0x134, 1, 0}));
+  CHECK((*openTokenFile(folder.file("t"), 65536))->size() == 4);
 }
 
 TEST_CASE("token files: beyond 4 GiB") {
