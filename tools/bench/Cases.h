@@ -23,7 +23,9 @@ runtime::Status runCompile(Bench &bench);
 /// Tokens a second of generation.
 runtime::Status runDecode(Bench &bench);
 /// The bench model in other frameworks, side by side; see peers/.
-runtime::Status runPeers(Bench &bench, const std::string &environment);
+runtime::Status runPeers(Bench &bench);
+/// Encoding of text and learning of tokenizers, and other tokenizers side by side.
+runtime::Status runText(Bench &bench);
 
 /// A model by the name that the tables use.
 struct NamedConfig {

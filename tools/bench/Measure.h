@@ -55,7 +55,9 @@ struct Result {
 
 struct BenchOptions {
   int threads = 0;
-  bool quick = false; ///< small sizes and few runs: whether it works, not how fast
+  bool quick = false;     ///< small sizes and few runs: whether it works, not how fast
+  std::string peers = ""; ///< a Python environment with other frameworks; empty: without them
+  std::string text = "";  ///< file for the case of texts; empty: a short one of its own
 };
 
 /// Results as they come: a table on stdout, and JSON in the end.
@@ -65,6 +67,8 @@ public:
 
   bool quick() const { return options_.quick; }
   int threads() const { return pool_.threads(); }
+  const std::string &peers() const { return options_.peers; }
+  const std::string &text() const { return options_.text; }
   /// Bytes a second of a[i] = b[i] + s · c[i], over arrays beyond the cache; the best of
   /// several now.
   double measureTriad();

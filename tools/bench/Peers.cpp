@@ -2,65 +2,13 @@
 // each line that it reads, so that steps of all take turns.
 #include "runtime/base/Format.h"
 #include "tools/bench/Cases.h"
+#include "tools/bench/Peer.h"
 #include "tools/bench/Steps.h"
-
-#include <csignal>
-#include <cstdio>
-#include <filesystem>
-#include <sys/wait.h>
-#include <unistd.h>
 
 namespace minigptc::bench {
 namespace {
 
 using namespace runtime;
-
-/// A framework's process. It prints milliseconds, or nothing more if it cannot go on.
-class Peer {
-public:
-  Peer(const std::string &python, const std::string &script, const std::string &mode, int threads,
-       bool quick) {
-    int in[2], out[2];
-    if (pipe(in) != 0 || pipe(out) != 0)
-      return;
-    child_ = fork();
-    if (child_ == 0) {
-      dup2(in[0], 0);
-      dup2(out[1], 1);
-      for (int descriptor : {in[0], in[1], out[0], out[1]})
-        close(descriptor);
-      execl(python.c_str(), python.c_str(), script.c_str(), mode.c_str(),
-            std::to_string(threads).c_str(), quick ? "quick" : "full", nullptr);
-      _exit(127);
-    }
-    close(in[0]);
-    close(out[1]);
-    requests_ = fdopen(in[1], "w");
-    answers_ = fdopen(out[0], "r");
-  }
-  ~Peer() {
-    if (requests_)
-      std::fclose(requests_);
-    if (answers_)
-      std::fclose(answers_);
-    if (child_ > 0)
-      waitpid(child_, nullptr, 0);
-  }
-  Peer(const Peer &) = delete;
-
-  /// Milliseconds of a step; the first includes compiling. Not positive: it is gone.
-  double step() {
-    double ms = 0;
-    if (!requests_ || std::fputs("step\n", requests_) < 0 || std::fflush(requests_) != 0 ||
-        std::fscanf(answers_, "%lf", &ms) != 1)
-      return 0;
-    return ms;
-  }
-
-private:
-  pid_t child_ = -1;
-  std::FILE *requests_ = nullptr, *answers_ = nullptr;
-};
 
 struct Kind {
   const char *name, *script, *mode;
@@ -79,12 +27,10 @@ struct Contender {
 
 } // namespace
 
-Status runPeers(Bench &bench, const std::string &environment) {
-  std::signal(SIGPIPE, SIG_IGN);
-  std::string python = environment + "/bin/python";
-  if (!std::filesystem::exists(python))
-    return Status(StatusCode::invalidArgument, "'" + environment + "' is no Python environment")
-        .withHelp("python3 -m venv DIR, then DIR/bin/pip install torch jax");
+Status runPeers(Bench &bench) {
+  StatusOr<std::string> python = pythonOf(bench.peers(), "torch jax");
+  if (!python)
+    return python.status();
   NamedConfig named = stepConfigs(bench.quick())[0];
   StatusOr<Session> session = load(buildProgram(named.config, kTrainingOnly), bench);
   if (!session)
@@ -95,9 +41,9 @@ Status runPeers(Bench &bench, const std::string &environment) {
 
   std::vector<Contender> contenders(1);
   for (const Kind &kind : kKinds) {
-    auto peer =
-        std::make_unique<Peer>(python, std::string(MINIGPTC_BENCH_PEERS) + "/" + kind.script,
-                               kind.mode, bench.threads(), bench.quick());
+    auto peer = std::make_unique<Peer>(
+        *python, std::vector<std::string>{kind.script, kind.mode, std::to_string(bench.threads()),
+                                          bench.quick() ? "quick" : "full"});
     double first = peer->step();
     if (first > 0 && peer->step() > 0)
       contenders.push_back({kind.name, std::move(peer), first * 1e-3, {}});

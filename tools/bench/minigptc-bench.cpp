@@ -16,19 +16,16 @@ struct Flags {
   int threads = 0;
   bool quick = false;
   std::vector<std::string> cases;
-  std::string json, from, page, peers;
+  std::string json, from, page, peers, text;
 };
 
 struct Case {
   const char *name;
   Status (*run)(Bench &);
 };
-constexpr Case kCases[] = {{"gemm", runGemm},
-                           {"kernels", runKernels},
-                           {"step", runSteps},
-                           {"overlap", runOverlap},
-                           {"compile", runCompile},
-                           {"decode", runDecode}};
+constexpr Case kCases[] = {{"gemm", runGemm},       {"kernels", runKernels}, {"step", runSteps},
+                           {"overlap", runOverlap}, {"compile", runCompile}, {"decode", runDecode},
+                           {"text", runText}};
 
 std::string caseNames() {
   std::string names;
@@ -47,20 +44,21 @@ Status checkCases(const std::vector<std::string> &names) {
 }
 
 runtime::StatusOr<nlohmann::json> measure(const Flags &flags) {
-  Bench bench({.threads = flags.threads, .quick = flags.quick});
-  for (const Case &one : kCases) {
-    bool chosen = flags.cases.empty() ||
-                  std::find(flags.cases.begin(), flags.cases.end(), one.name) != flags.cases.end();
-    if (!chosen)
-      continue;
-    Status status = one.run(bench);
-    if (!status)
-      return status;
-  }
+  Bench bench(
+      {.threads = flags.threads, .quick = flags.quick, .peers = flags.peers, .text = flags.text});
+  auto chosen = [&](std::string_view name) {
+    return flags.cases.empty() ||
+           std::find(flags.cases.begin(), flags.cases.end(), name) != flags.cases.end();
+  };
+  for (const Case &one : kCases)
+    if (chosen(one.name))
+      if (Status status = one.run(bench); !status)
+        return status;
   if (flags.peers.empty())
-    bench.note("other frameworks are left out: --peers VENV runs them side by side");
-  else if (Status status = runPeers(bench, flags.peers); !status)
-    return status;
+    bench.note("other programs are left out: --peers VENV runs them side by side");
+  else if (chosen("step"))
+    if (Status status = runPeers(bench); !status)
+      return status;
   return bench.json();
 }
 
@@ -131,8 +129,11 @@ int main(int argc, char **argv) {
       ->type_name("FILE");
   app.add_option("--write-page", flags.page, "Write the reference page")->type_name("FILE");
   app.add_option("--peers", flags.peers,
-                 "A Python environment with torch or jax: their steps, side by side")
+                 "A Python environment with torch or jax, tiktoken or tokenizers: their steps and "
+                 "tokenizers, side by side")
       ->type_name("VENV");
+  app.add_option("--text", flags.text, "English text for the case text (default: a short one)")
+      ->type_name("FILE");
   int exitStatus = 0;
   app.callback([&] {
     Status status = run(flags);
