@@ -3,6 +3,7 @@
 #include "runtime/base/ThreadPool.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace minigptc::runtime::text {
 

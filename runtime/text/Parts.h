@@ -23,6 +23,7 @@
 #include <exception>
 #include <mutex>
 #include <span>
+#include <stop_token>
 #include <thread>
 #include <vector>
 

@@ -1,6 +1,7 @@
 #include "tools/bench/Peer.h"
 
 #include <csignal>
+#include <cstdio>
 #include <fcntl.h>
 #include <filesystem>
 #include <sys/wait.h>

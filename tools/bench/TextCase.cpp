@@ -5,7 +5,11 @@
 #include "tools/bench/Cases.h"
 #include "tools/bench/Peer.h"
 
+#include <cerrno>
+#include <cstdlib>
 #include <filesystem>
+#include <functional>
+#include <memory>
 
 namespace minigptc::bench {
 namespace {

@@ -1,6 +1,7 @@
 #include "test/runtime/text/TextSupport.h"
 
 #include <nlohmann/json.hpp>
+#include <utility>
 
 using namespace minigptc::runtime;
 using namespace minigptc::test;
