@@ -182,5 +182,6 @@ void interpreter::attachShardingModels(MLIRContext *context) {
                        dist::AxisIndexOp>(context);
   attachModel<dist::VaryOp, evaluateIdentity<dist::VaryOp>>(context);
   attachModel<dist::WaitOp, evaluateWait>(context);
+  attachModel<dist::TransferOp, evaluateIdentity<dist::TransferOp>>(context);
   attachModel<dist::ManualOp, evaluateManual>(context);
 }

@@ -33,7 +33,7 @@ constexpr StageInfo kStages[] = {
     {Stage::shard, "shard",
      "dist-separate-local,dist-decompose,dist-split-constants,dist-specialize,dist-propagate,"
      "dist-insert-reshards,dist-widen-sums"},
-    {Stage::spmd, "spmd", "dist-check,dist-partition,dist-bucket"},
+    {Stage::spmd, "spmd", "dist-check,dist-partition,dist-project-stages,dist-bucket"},
     {Stage::fuse, "fuse",
      "dist-strip,graph-chunk-losses,graph-align-loops,graph-sink-converts,func.func(lower-all-slices,"
      "graph-decompose{keep-whole-kernels=true},canonicalize,cse,"

@@ -39,7 +39,10 @@ Array::Array(TensorType type) : Array(uninitialized(std::move(type))) {
 
 std::byte *Array::data() { return storage_ ? storage_->write() : nullptr; }
 const std::byte *Array::data() const { return storage_ ? storage_->read() : nullptr; }
-std::byte *Array::shardData(int64_t device) { return shards_->buffers[size_t(device)]->write(); }
+std::byte *Array::shardData(int64_t device) {
+  const std::shared_ptr<ArrayBuffer> &buffer = shards_->buffers[size_t(device)];
+  return buffer ? buffer->write() : nullptr;
+}
 
 runtime::Status Array::fetch() const {
   if (storage_ || !shards_)
@@ -69,6 +72,14 @@ double Array::scalar() const {
   return bytes ? runtime::loadScalar(type_.dtype, bytes) : std::numeric_limits<double>::quiet_NaN();
 }
 
+/// Of the first device that has a part.
+static std::shared_ptr<ArrayBuffer> firstOf(const Buffers &buffers) {
+  for (const std::shared_ptr<ArrayBuffer> &buffer : buffers)
+    if (buffer)
+      return buffer;
+  return nullptr;
+}
+
 /// Copies of the buffers, or nothing if memory is short.
 static std::shared_ptr<ArrayShards> cloneShards(const ArrayShards &shards) {
   auto copy = std::make_shared<ArrayShards>(shards);
@@ -95,7 +106,7 @@ Array Array::clone() const {
     copy.type_ = type_;
     copy.shards_ = cloneShards(*shards_);
     if (copy.shards_ && storage_)
-      copy.storage_ = copy.shards_->buffers[size_t(shards_->here.first)];
+      copy.storage_ = firstOf(copy.shards_->buffers);
     return copy;
   }
   const std::byte *from = data();
@@ -110,7 +121,8 @@ long Array::useCount() const {
     return storage_.use_count();
   long owners = shards_.use_count(), most = owners;
   for (const std::shared_ptr<ArrayBuffer> &buffer : shards_->buffers)
-    most = std::max(most, buffer.use_count() - (buffer == storage_ ? owners : 0));
+    if (buffer)
+      most = std::max(most, buffer.use_count() - (buffer == storage_ ? owners : 0));
   return most;
 }
 
@@ -134,6 +146,10 @@ Array Array::sharded(TensorType type, Mesh mesh, PartitionSpec spec, DeviceRange
   std::optional<uint64_t> bytes = checkedBytes({type.dtype, localShape(type.shape, spec, mesh)});
   Buffers buffers;
   for (int64_t device = here.first; bytes && device < here.end(); ++device) {
+    if (!spec.isOn(device, mesh)) {
+      buffers.emplace_back();
+      continue;
+    }
     buffers.push_back(ArrayBuffer::allocate(*bytes));
     if (!buffers.back())
       bytes.reset();
@@ -157,8 +173,10 @@ Array runtime::ArrayParts::sharded(TensorType type, Mesh mesh, PartitionSpec spe
   std::ranges::move(buffers, shards->buffers.begin() + here.first);
   Array array;
   // Of one element cut in two, the second device has nothing, in a buffer for one.
-  if (shardOf(type.shape, spec, shards->mesh, here.first).size == type.shape)
-    array.storage_ = shards->buffers[size_t(here.first)];
+  auto first = std::ranges::find_if(shards->buffers, [](const auto &buffer) { return !!buffer; });
+  if (first != shards->buffers.end() &&
+      shardOf(type.shape, spec, shards->mesh, first - shards->buffers.begin()).size == type.shape)
+    array.storage_ = *first;
   array.shards_ = std::move(shards);
   array.type_ = std::move(type);
   return array;
@@ -189,6 +207,8 @@ Array Array::shardedFrom(const Array &array, Mesh mesh, PartitionSpec spec, Devi
     return {};
   const ArrayShards &shards = *to.shards_;
   for (int64_t device = here.first; device < here.end(); ++device) {
+    if (!shards.buffers[size_t(device)])
+      continue;
     ShardSlice slice = shardOf(from.shape(), shards.spec, shards.mesh, device);
     if (slice.size != shards.local.shape)
       std::memset(to.shardData(device), 0, size_t(shards.local.numBytes()));

@@ -73,6 +73,11 @@ std::string Mesh::toString() const {
   return text;
 }
 
+bool PartitionSpec::isOn(int64_t device, const Mesh &mesh) const {
+  return stages.empty() ||
+         std::ranges::find(stages, mesh.coordinate(device, kStageAxis)) != stages.end();
+}
+
 PartitionSpec PartitionSpec::trimmed() const {
   PartitionSpec spec = *this;
   while (!spec.dims.empty() && spec.dims.back().axes.empty())
@@ -91,7 +96,13 @@ std::string PartitionSpec::toString() const {
                                : axes.size() == 1 ? names
                                                   : "(" + names + ")");
   }
-  return text + ")";
+  text += ")";
+  for (size_t i = 0; i < stages.size(); ++i)
+    text += (i                   ? ", "
+             : stages.size() > 1 ? " on stages "
+                                 : " on stage ") +
+            std::to_string(stages[i]);
+  return text;
 }
 
 /// The number of parts of a dimension and this device's part.

@@ -12,6 +12,8 @@ static std::vector<ShardPart> partsOn(const Array &array, DeviceRange devices) {
   std::vector<ShardPart> parts;
   const ArrayShards &shards = *array.shards();
   for (int64_t device = devices.first; device < devices.end(); ++device) {
+    if (!shards.spec.isOn(device, shards.mesh))
+      continue;
     ShardSlice slice = shardOf(array.shape(), shards.spec, shards.mesh, device);
     if (std::find(slice.size.begin(), slice.size.end(), 0) == slice.size.end())
       parts.push_back({device, std::move(slice)});

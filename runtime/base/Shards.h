@@ -17,8 +17,8 @@ struct ShardPart {
   ShardSlice slice;
 };
 
-/// The parts of this process's devices, or only of the first ones here of those that hold the
-/// same. Empty parts are left out.
+/// The parts of this process's devices that have one, or only of the first ones here of those that
+/// hold the same. Empty parts are left out.
 std::vector<ShardPart> allParts(const Array &array);
 std::vector<ShardPart> partsOf(const Array &array);
 /// Each element once, over all processes; of these, what the first device that holds it is here.

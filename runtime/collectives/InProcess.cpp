@@ -17,6 +17,10 @@ public:
   int64_t device() const override { return device_; }
   Status run(Queue &queue, const CollectiveProblem &problem, std::span<void *const> inputs,
              std::span<void *const> outputs, const CollectiveSite &site) override;
+  Status send(Queue &queue, const MessageProblem &message, const void *data,
+              uint32_t location) override;
+  Status receive(Queue &queue, const MessageProblem &message, void *data,
+                 uint32_t location) override;
   Status meet(const DeviceGroup &group, const CollectiveProblem *problem,
               const CollectiveSite &site);
 
@@ -72,6 +76,19 @@ Status InProcessWorld::End::meet(const DeviceGroup &group, const CollectiveProbl
   return world_.meet(meeting, device_, rank, /*entering=*/true);
 }
 
+Status InProcessWorld::End::send(Queue &queue, const MessageProblem &message, const void *data,
+                                 uint32_t location) {
+  MINIGPTC_RETURN_IF_ERROR(queue.synchronize()); // Here is read what the queue wrote.
+  return world_.send(message, data, location);
+}
+
+/// What the queue has may still read what the message overwrites.
+Status InProcessWorld::End::receive(Queue &queue, const MessageProblem &message, void *data,
+                                    uint32_t location) {
+  MINIGPTC_RETURN_IF_ERROR(queue.synchronize());
+  return world_.receive(message, data, location);
+}
+
 InProcessWorld::InProcessWorld(int64_t devices, InProcessOptions options)
     : options_(std::move(options)), states_(size_t(devices)) {
   for (int64_t device = 0; device < devices; ++device)
@@ -97,6 +114,8 @@ void InProcessWorld::begin() {
     meeting->arrived = 0;
     std::fill(meeting->here.begin(), meeting->here.end(), 0);
   }
+  for (auto &[key, mailbox] : mailboxes_)
+    mailbox->full = false;
 }
 
 void InProcessWorld::finish(int64_t device, const Status &status) {
@@ -140,10 +159,9 @@ Status InProcessWorld::meet(Meeting &meeting, int64_t device, int64_t rank, bool
   meeting.here[size_t(rank)] = 1;
   if (++meeting.arrived < meeting.members.size()) {
     state.state = State::waiting;
-    state.meeting = &meeting;
-    state.rank = rank;
+    state.wait = {.meeting = &meeting};
     failIfStuck(device);
-    return await(lock, meeting, meeting.generation);
+    return await(lock, meeting.generation, meeting.changed);
   }
   Status agreed = entering ? checkAgreement(meeting) : Status();
   if (!agreed) {
@@ -160,17 +178,21 @@ Status InProcessWorld::meet(Meeting &meeting, int64_t device, int64_t rank, bool
   return {};
 }
 
-/// Until the meeting's generation is no longer `seen`. The lock is held on entry.
-Status InProcessWorld::await(std::unique_lock<std::mutex> &lock, Meeting &meeting, uint64_t seen) {
-  auto over = [&] { return meeting.generation != seen || failed_; };
+/// Until the generation of a meeting or a mailbox is another one than now. The lock is held on
+/// entry.
+Status InProcessWorld::await(std::unique_lock<std::mutex> &lock,
+                             const std::atomic<uint64_t> &generation,
+                             std::condition_variable &changed) {
+  uint64_t seen = generation;
+  auto over = [&] { return generation != seen || failed_; };
   if (options_.spinMicroseconds > 0) {
     lock.unlock();
     spinUntil(options_.spinMicroseconds, over);
     lock.lock();
   }
-  meeting.changed.wait(lock, over);
+  changed.wait(lock, over);
   // Who came after all is not to be told of somebody else's failure in between.
-  return meeting.generation != seen ? Status() : failure_;
+  return generation != seen ? Status() : failure_;
 }
 
 void InProcessWorld::failNow(Status status) {
@@ -180,6 +202,8 @@ void InProcessWorld::failNow(Status status) {
   failed_ = true;
   for (auto &[key, meeting] : meetings_)
     meeting->changed.notify_all();
+  for (auto &[key, mailbox] : mailboxes_)
+    mailbox->changed.notify_all();
 }
 
 /// Somebody waits here for that member.
@@ -194,10 +218,20 @@ void InProcessWorld::failIfStuck(int64_t device) {
   if (failed_)
     return;
   if (state.state == State::waiting) {
-    std::vector<const Meeting *> reached;
-    if (isStuck(*state.meeting, reached))
-      failNow(reached.empty() ? missing(*state.meeting) : waitingForEachOther(reached));
+    std::vector<Wait> reached;
+    const Wait &wait = state.wait;
+    if (isStuck(device, reached))
+      failNow(!reached.empty() ? waitingForEachOther(reached)
+              : wait.meeting   ? missing(*wait.meeting)
+                               : missing(*wait.mailbox, wait.sends));
     return;
+  }
+  for (const auto &[key, mailbox] : mailboxes_) {
+    if (mailbox->to == device && mailbox->full)
+      return failNow(leftBehind(*mailbox));
+    if (mailbox->from == device && states_[size_t(mailbox->to)].state == State::waiting &&
+        states_[size_t(mailbox->to)].wait == Wait{.mailbox = mailbox.get()})
+      return failNow(missing(*mailbox, /*sends=*/false));
   }
   for (const auto &[key, meeting] : meetings_)
     for (size_t rank = 0; rank < meeting->members.size(); ++rank)
@@ -205,26 +239,35 @@ void InProcessWorld::failIfStuck(int64_t device) {
         return failNow(missing(*meeting));
 }
 
-/// Whether `start` waits for a device that has ended (`reached` is empty then), or for one that
-/// waits at `start` itself, by way of the meetings in `reached`.
-bool InProcessWorld::isStuck(const Meeting &start, std::vector<const Meeting *> &reached) const {
-  reached = {&start};
+/// Who has to come, or to go on, for the wait to end.
+std::vector<int64_t> InProcessWorld::awaitedBy(const Wait &wait) const {
+  if (wait.mailbox)
+    return {wait.sends ? wait.mailbox->to : wait.mailbox->from};
+  std::vector<int64_t> devices;
+  for (size_t rank = 0; rank < wait.meeting->members.size(); ++rank)
+    if (isMissing(*wait.meeting, rank))
+      devices.push_back(wait.meeting->members[rank]);
+  return devices;
+}
+
+/// Whether `device` waits for one that has ended (`reached` is empty then), or for one that waits
+/// where `device` does, by way of the waits in `reached`.
+bool InProcessWorld::isStuck(int64_t device, std::vector<Wait> &reached) const {
+  reached = {states_[size_t(device)].wait};
   bool cycle = false;
-  for (size_t next = 0; next < reached.size(); ++next) {
-    const Meeting &meeting = *reached[next];
-    for (size_t rank = 0; rank < meeting.members.size(); ++rank) {
-      const DeviceState &state = states_[size_t(meeting.members[rank])];
-      if (!isMissing(meeting, rank) || state.state == State::running)
+  for (size_t next = 0; next < reached.size(); ++next)
+    for (int64_t awaited : awaitedBy(reached[next])) {
+      const DeviceState &state = states_[size_t(awaited)];
+      if (state.state == State::running)
         continue;
-      if (state.state == State::finished) { // Of `start`: others would have failed before.
+      if (state.state == State::finished) { // Of `device`: others would have failed before.
         reached.clear();
         return true;
       }
-      cycle |= state.meeting == &start;
-      if (std::ranges::find(reached, state.meeting) == reached.end())
-        reached.push_back(state.meeting);
+      cycle |= state.wait == reached.front();
+      if (std::ranges::find(reached, state.wait) == reached.end())
+        reached.push_back(state.wait);
     }
-  }
   return cycle;
 }
 
@@ -247,8 +290,13 @@ Status InProcessWorld::checkAgreement(const Meeting &meeting) {
 std::string InProcessWorld::describeVisit(const Visit &visit) const {
   if (!visit.problem)
     return "the replay of a recorded step";
-  std::string place = options_.placeOf ? options_.placeOf(visit.site.location) : "";
-  return visit.problem->describe() + (place.empty() ? "" : " at " + place);
+  return visit.problem->describe() + at(visit.site.location);
+}
+
+/// " at FILE:LINE", or nothing.
+std::string InProcessWorld::at(uint32_t location) const {
+  std::string place = options_.placeOf ? options_.placeOf(location) : "";
+  return place.empty() ? "" : " at " + place;
 }
 
 /// "device 3", "devices 0, 1, 2"; of many, some.
@@ -281,12 +329,17 @@ Status InProcessWorld::missing(const Meeting &meeting) const {
 }
 
 /// "devices wait for each other: devices 0, 3 in all_reduce … at FILE:LINE; device 1 in …".
-Status InProcessWorld::waitingForEachOther(const std::vector<const Meeting *> &meetings) const {
+Status InProcessWorld::waitingForEachOther(const std::vector<Wait> &waits) const {
   std::map<int64_t, std::string> places;
-  for (const Meeting *meeting : meetings)
-    for (size_t r = 0; r < meeting->members.size(); ++r)
+  for (const auto &[meeting, mailbox, sends] : waits) {
+    if (mailbox)
+      places[sends ? mailbox->from : mailbox->to] =
+          (sends ? "the sending of " : "the receiving of ") + mailbox->wanted->describe() +
+          at(mailbox->wantedAt);
+    for (size_t r = 0; meeting && r < meeting->members.size(); ++r)
       if (meeting->here[r])
         places[meeting->members[r]] = describeVisit(meeting->visits[r]);
+  }
   std::string text;
   while (!places.empty()) {
     std::string place = places.begin()->second;

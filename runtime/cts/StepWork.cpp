@@ -13,7 +13,7 @@ static void addBlock(const Program &program, uint32_t number, int64_t times, Ste
       work.groups[target] += times * program.kernels[target].groupsOf(instruction);
       break;
     case fb::Opcode::gemm: work.products[target] += times; break;
-    default: break; // Copies, scalars and collectives are not counted.
+    default: break; // Copies, scalars, collectives and messages are not counted.
     }
   }
 }
@@ -24,7 +24,8 @@ StepWork workOf(const Program &program, std::string_view entry) {
   work.groups.resize(program.kernels.size());
   work.products.resize(program.gemms.size());
   if (const Entry *found = program.findEntry(entry))
-    addBlock(program, found->block, 1, work);
+    for (uint32_t block : found->blocks)
+      addBlock(program, block, 1, work);
   return work;
 }
 

@@ -97,6 +97,23 @@ std::vector<std::string> Program::placesOf(uint32_t location) const {
   return places;
 }
 
+int64_t Program::onStage(int64_t device, int64_t stage) const {
+  int64_t stride = mesh.numDevices();
+  for (const MeshAxis &axis : mesh.axes()) {
+    stride /= axis.size;
+    if (axis.name == kStageAxis)
+      return device + (stage - stageOf(device)) * stride;
+  }
+  return device;
+}
+
+uint64_t Program::frameSizeOf(const Entry &entry) const {
+  uint64_t bytes = 0;
+  for (uint32_t block : entry.blocks)
+    bytes = std::max(bytes, blocks[block].frameSize);
+  return bytes;
+}
+
 namespace {
 
 std::string_view viewOf(const flatbuffers::String *text) {
@@ -129,11 +146,13 @@ public:
     }
     MINIGPTC_RETURN_IF_ERROR(readHostPrograms());
     MINIGPTC_RETURN_IF_ERROR(readDevices(table_, program_));
+    MINIGPTC_RETURN_IF_ERROR(readMessages(table_, program_));
     MINIGPTC_RETURN_IF_ERROR(readBlocks());
     for (const Block &block : program_.blocks)
       MINIGPTC_RETURN_IF_ERROR(checkBlock(program_, block));
     MINIGPTC_RETURN_IF_ERROR(checkCalls(program_));
     MINIGPTC_RETURN_IF_ERROR(readEntries());
+    MINIGPTC_RETURN_IF_ERROR(checkStages(program_));
     return readMemory();
   }
 
@@ -190,9 +209,17 @@ private:
   Status readKernels() {
     for (uint32_t i = 0; i < sizeOfVector(table_.kernels()); ++i) {
       const fb::Kernel &from = *table_.kernels()->Get(i);
-      KernelInfo kernel{viewOf(from.symbol()), from.items(), from.grain(),   {}, {},
-                        from.flops(),          from.bytes(), from.scratch(), {},
-                        viewOf(from.kind()),   {}};
+      KernelInfo kernel{viewOf(from.symbol()),
+                        from.items(),
+                        from.grain(),
+                        {},
+                        {},
+                        from.flops(),
+                        from.bytes(),
+                        from.scratch(),
+                        {},
+                        viewOf(from.kind()),
+                        {}};
       if (kernel.symbol.empty() || kernel.symbol.find('\0') != std::string_view::npos)
         return invalidArtifact("kernel " + std::to_string(i) + " has no name");
       if (kernel.items < 0 || uint64_t(kernel.items) > kMaxBytes || kernel.grain < 1 ||
@@ -368,14 +395,18 @@ private:
       const fb::Entry &from = *table_.entries()->Get(i);
       Entry entry;
       entry.name = viewOf(from.name());
-      entry.block = from.block();
+      entry.blocks = {from.block()};
+      if (sizeOfVector(from.stages()) > 0)
+        entry.blocks.assign(from.stages()->begin(), from.stages()->end());
       if (entry.name.empty() || program_.findEntry(entry.name))
         return invalidArtifact("an entry function without a name of its own");
-      if (entry.block >= program_.blocks.size())
+      if (std::ranges::any_of(entry.blocks,
+                              [&](uint32_t b) { return b >= program_.blocks.size(); }))
         return invalidArtifact("entry " + quote(entry.name) + " names a block that is not there");
       MINIGPTC_RETURN_IF_ERROR(readParameters(from.inputs(), entry.name, entry.inputs));
       MINIGPTC_RETURN_IF_ERROR(readParameters(from.outputs(), entry.name, entry.outputs));
-      MINIGPTC_RETURN_IF_ERROR(checkArguments(entry));
+      for (uint32_t block : entry.blocks)
+        MINIGPTC_RETURN_IF_ERROR(checkArguments(entry, program_.blocks[block]));
       MINIGPTC_RETURN_IF_ERROR(checkDonations(entry));
       program_.entries.push_back(std::move(entry));
     }
@@ -383,8 +414,7 @@ private:
   }
 
   /// The entry's tensors are its block's arguments.
-  Status checkArguments(const Entry &entry) {
-    const Block &block = program_.blocks[entry.block];
+  Status checkArguments(const Entry &entry, const Block &block) {
     std::vector<const ParameterDecl *> parameters;
     for (const ParameterDecl &input : entry.inputs)
       parameters.push_back(&input);

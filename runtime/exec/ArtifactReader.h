@@ -54,6 +54,8 @@ Status readLaunch(const fb::Kernel &from, std::span<const std::byte> blobs, fb::
 StatusOr<GemmInfo> readGemm(const fb::Gemm &gemm);
 /// Mesh, groups and collectives.
 Status readDevices(const fb::Artifact &table, Program &program);
+/// After the mesh.
+Status readMessages(const fb::Artifact &table, Program &program);
 /// How a parameter, whose `type` is read, lies on the mesh.
 Status readLayout(const fb::Parameter &from, const Mesh &mesh, ParameterDecl &decl);
 /// Everything of a block that needs the other tables; `program` has all its blocks.
@@ -61,6 +63,8 @@ Status checkBlock(const Program &program, const Block &block);
 /// What is started is waited for, and what is between leaves its memory alone. The block's operands
 /// are checked already.
 Status checkFlights(const Program &program, const Block &block);
+/// What the blocks of stages do alone and together. Blocks and entries are checked else.
+Status checkStages(const Program &program);
 /// No recursion, bounded nesting and length; fills in `Block::nestedOperands`.
 Status checkCalls(Program &program);
 

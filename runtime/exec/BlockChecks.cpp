@@ -126,6 +126,8 @@ private:
     case fb::Opcode::device_index: return checkDeviceIndex(instruction);
     case fb::Opcode::branch: return checkBranch(instruction);
     case fb::Opcode::while_loop: return checkWhile(instruction);
+    case fb::Opcode::send:
+    case fb::Opcode::recv: return checkMessage(instruction);
     }
     return fail("unknown operation");
   }
@@ -347,6 +349,17 @@ private:
     if (instruction.numInputs != 0 || instruction.numOutputs != 0)
       return fail("a wait has no operands");
     return {};
+  }
+
+  /// Who sends and receives it: StageChecks.cpp.
+  Status checkMessage(const Instruction &instruction) const {
+    bool sends = instruction.opcode == fb::Opcode::send;
+    if (instruction.target >= program_.messages.size())
+      return fail("a message that is not there");
+    if (instruction.numInputs != (sends ? 1u : 0u) || instruction.numOutputs != (sends ? 0u : 1u))
+      return fail("a message is one operand");
+    return need(operand(instruction, 0),
+                uint64_t(program_.messages[instruction.target].type.numBytes()));
   }
 
   Status checkDeviceIndex(const Instruction &instruction) const {

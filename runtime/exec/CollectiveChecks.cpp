@@ -141,6 +141,13 @@ Status readLayout(const fb::Parameter &from, const Mesh &mesh, ParameterDecl &de
   auto fail = [&](const std::string &what) {
     return invalidArtifact("the sharding of " + quote(decl.name) + " " + what);
   };
+  for (uint32_t i = 0; i < (from.stages() ? from.stages()->size() : 0); ++i) {
+    std::vector<int64_t> &stages = decl.spec.stages;
+    int64_t stage = from.stages()->Get(i);
+    if (stage >= mesh.size(kStageAxis) || (!stages.empty() && stage <= stages.back()))
+      return fail("names stages that the mesh does not have, or not in their order");
+    stages.push_back(stage);
+  }
   if (!from.global_shape()) {
     if (from.dims() && from.dims()->size() > 0)
       return fail("has no global shape");

@@ -7,9 +7,9 @@
 
 namespace minigptc::runtime {
 
-StatusOr<std::unique_ptr<DeviceState>> DeviceState::create(const Program &program,
-                                                           std::shared_ptr<Device> device) {
-  std::unique_ptr<DeviceState> state(new DeviceState(program, std::move(device)));
+StatusOr<std::unique_ptr<DeviceState>>
+DeviceState::create(const Program &program, std::shared_ptr<Device> device, int64_t stage) {
+  std::unique_ptr<DeviceState> state(new DeviceState(program, std::move(device), stage));
   MINIGPTC_RETURN_IF_ERROR(state->uploadConstants());
   return state;
 }
@@ -34,7 +34,7 @@ Status DeviceState::uploadConstants() {
 }
 
 EntryMemory &DeviceState::memoryOf(const Entry &entry) {
-  return entries_.try_emplace(&entry, entry, device_).first->second;
+  return entries_.try_emplace(&entry, entry, device_, stage_).first->second;
 }
 
 void DeviceState::forgetRecordings() {

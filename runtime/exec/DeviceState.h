@@ -20,7 +20,8 @@ class DeviceState {
 public:
   /// `program` outlives it.
   static StatusOr<std::unique_ptr<DeviceState>> create(const Program &program,
-                                                       std::shared_ptr<Device> device);
+                                                       std::shared_ptr<Device> device,
+                                                       int64_t stage = 0);
 
   std::byte *constant(uint32_t number) const { return constants_[number]; }
   EntryMemory &memoryOf(const Entry &entry);
@@ -29,12 +30,13 @@ public:
   void forgetRecordings();
 
 private:
-  DeviceState(const Program &program, std::shared_ptr<Device> device)
-      : program_(program), device_(std::move(device)) {}
+  DeviceState(const Program &program, std::shared_ptr<Device> device, int64_t stage)
+      : program_(program), device_(std::move(device)), stage_(stage) {}
   Status uploadConstants();
 
   const Program &program_;
   std::shared_ptr<Device> device_;
+  int64_t stage_;
   std::unique_ptr<Buffer> constantMemory_;
   std::vector<std::byte *> constants_;
   std::map<const Entry *, EntryMemory> entries_;

@@ -17,8 +17,8 @@ Status addName(const Status &status, const ParameterDecl &decl) {
 
 } // namespace
 
-EntryMemory::EntryMemory(const Entry &entry, std::shared_ptr<Device> device)
-    : entry_(&entry), device_(std::move(device)),
+EntryMemory::EntryMemory(const Entry &entry, std::shared_ptr<Device> device, int64_t stage)
+    : entry_(&entry), device_(std::move(device)), stage_(stage),
       places_(entry.inputs.size() + entry.outputs.size()), staging_(entry.inputs.size()) {
   planSmall();
 }
@@ -31,7 +31,8 @@ const ParameterDecl &EntryMemory::declOf(size_t argument) const {
 void EntryMemory::planSmall() {
   smallAt_.assign(places_.size(), -1);
   auto add = [&](size_t argument) {
-    if (smallAt_[argument] >= 0 || uint64_t(declOf(argument).type.numBytes()) > kSmall)
+    if (!isHere(argument) || smallAt_[argument] >= 0 ||
+        uint64_t(declOf(argument).type.numBytes()) > kSmall)
       return;
     smallAt_[argument] = int64_t(smallBytes_);
     smallBytes_ += kSmall;
@@ -99,14 +100,14 @@ Status EntryMemory::bind(DeviceArguments &arguments, Queue &queue) {
   submitted_ = false;
   for (bool donated : {true, false}) // What is written finds its memory first.
     for (size_t i = 0; i < numInputs(); ++i)
-      if (isDonated(i) == donated && !isSmall(i))
+      if (isDonated(i) == donated && isHere(i) && !isSmall(i))
         MINIGPTC_RETURN_IF_ERROR(placeInput(i, arguments.inputs[i], arguments.owned[i], queue));
   std::vector<bool> takenOver(entry_->outputs.size());
   for (const ParameterDecl &input : entry_->inputs)
     if (input.donatedTo >= 0)
       takenOver[size_t(input.donatedTo)] = true;
   for (size_t i = 0; i < takenOver.size(); ++i)
-    if (!takenOver[i] && !isSmall(numInputs() + i))
+    if (!takenOver[i] && isHere(numInputs() + i) && !isSmall(numInputs() + i))
       MINIGPTC_RETURN_IF_ERROR(provide(numInputs() + i, queue));
   MINIGPTC_RETURN_IF_ERROR(provideSmall());
   MINIGPTC_RETURN_IF_ERROR(writeSmall(arguments, queue));
@@ -208,7 +209,7 @@ void EntryMemory::giveOutputs(DeviceArguments &arguments) {
   ++repeated_;
   abandon(); // Donated inputs have become outputs.
   for (size_t i = 0; i < numInputs(); ++i)
-    if (isDonated(i) && !isSmall(i))
+    if (isDonated(i) && isHere(i) && !isSmall(i))
       arguments.outputs[size_t(entry_->inputs[i].donatedTo)] =
           ArrayBuffer::onDevice(arguments.inputs[i]->size(), places_[i]);
   for (size_t i = 0; i < arguments.outputs.size(); ++i) {
@@ -217,11 +218,11 @@ void EntryMemory::giveOutputs(DeviceArguments &arguments) {
     uint64_t bytes = uint64_t(entry_->outputs[i].type.numBytes());
     if (isSmall(argument))
       std::memcpy(output->write(), smallStaging_->data() + smallAt_[argument], bytes);
-    else if (!output)
+    else if (!output && isHere(argument))
       output = ArrayBuffer::onDevice(bytes, places_[argument]);
   }
   for (const std::shared_ptr<ArrayBuffer> &output : arguments.outputs)
-    if (auto place = residenceOf(*output, *device_))
+    if (auto place = output ? residenceOf(*output, *device_) : nullptr)
       place->settle(output);
   // What has run once may never do so again, and its outputs live on: the state that `init` makes.
   if (runs_ == 1)

@@ -39,8 +39,8 @@ public:
   /// from which a queue copies; larger ones are sent in pieces.
   static constexpr uint64_t kMaxStaged = uint64_t(4) << 20;
 
-  /// `entry` outlives it.
-  EntryMemory(const Entry &entry, std::shared_ptr<Device> device);
+  /// `entry` outlives it. Parameters on other stages have no buffers and no memory.
+  EntryMemory(const Entry &entry, std::shared_ptr<Device> device, int64_t stage = 0);
 
   /// Submits what takes the inputs to `addresses`, and moves arrays away that lie in what the
   /// run overwrites: a donated input that somebody else has, too, keeps its value elsewhere. An
@@ -67,6 +67,7 @@ private:
   size_t numInputs() const { return entry_->inputs.size(); }
   bool isDonated(size_t input) const { return entry_->inputs[input].donatedTo >= 0; }
   bool isSmall(size_t argument) const { return smallAt_[argument] >= 0; }
+  bool isHere(size_t argument) const { return declOf(argument).isOn(stage_); }
   void planSmall();
   Status provideSmall();
   Status writeSmall(DeviceArguments &arguments, Queue &queue);
@@ -80,6 +81,7 @@ private:
 
   const Entry *entry_;
   std::shared_ptr<Device> device_;
+  int64_t stage_;
   /// By argument. None for small ones and for outputs that are donated inputs.
   std::vector<std::shared_ptr<ResidentMemory>> places_;
   std::set<const ResidentMemory *> claimed_;     ///< by arguments of this run, so far

@@ -62,6 +62,9 @@ void NonFiniteFinder::inspectInputs(const Entry &entry, std::span<const Array> i
   }
 }
 
+/// Behind all times of a stage that has received nothing bad.
+static constexpr uint64_t kElsewhere = uint64_t(1) << 62;
+
 Status NonFiniteFinder::after(const BoundInstruction &bound) {
   ++time_;
   uint32_t target = bound.instruction.target;
@@ -87,6 +90,12 @@ Status NonFiniteFinder::after(const BoundInstruction &bound) {
       note(worst(dtype, outputAt(i), int64_t(problem.outputBytes(i)) / sizeOf(dtype)), bound,
            problem.describe(), i);
     }
+  } else if (bound.instruction.opcode == fb::Opcode::recv) {
+    const TensorType &type = program_.messages[target].type;
+    Kind kind = worst(type.dtype, outputAt(0), type.numElements());
+    if (kind == Kind::bad && time_ < kElsewhere)
+      time_ += kElsewhere; // What the sender finds comes before.
+    note(kind, bound, "recv", 0);
   }
   return {};
 }

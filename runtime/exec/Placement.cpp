@@ -30,7 +30,7 @@ Array Placement::placed(const Array &array, const ParameterInfo &info, const Mes
   if (array.liesOn(mesh, info.spec))
     return array;
   // All can read what is whole.
-  if (!array.isSharded() && !isCut(info) && info.spec == PartitionSpec())
+  if (!array.isSharded() && !isCut(info) && info.spec.dims.empty())
     return array;
   return Array::shardedFrom(array, mesh, info.spec, here_);
 }
@@ -138,7 +138,8 @@ std::vector<std::span<std::byte>> Placement::donated(int64_t device) {
   std::vector<std::span<std::byte>> spans;
   for (size_t i = 0; i < inputs_.size(); ++i)
     if (const ParameterInfo &info = entry_->inputs[i]; info.donatedTo >= 0)
-      spans.emplace_back(bufferOf(inputs_[i], device), size_t(info.bytesOnDevice()));
+      if (std::byte *data = bufferOf(inputs_[i], device))
+        spans.emplace_back(data, size_t(info.bytesOnDevice()));
   return spans;
 }
 

@@ -42,7 +42,7 @@ public:
   static StatusOr<Placement> create(const EntryInfo &entry, const Mesh &mesh, DeviceRange here,
                                     std::vector<Array> &inputs, Memory memory);
 
-  /// Inputs, then outputs, on one device.
+  /// Inputs, then outputs, on one device; null: it has no part.
   std::vector<void *> arguments(int64_t device);
   /// The donated inputs' memory on one device.
   std::vector<std::span<std::byte>> donated(int64_t device);

@@ -120,6 +120,14 @@ InstructionInfo describeInstruction(const Program &program, const Instruction &i
   }
   case fb::Opcode::device_index: info.name = "device index"; break;
   case fb::Opcode::wait: info.name = "for a collective"; break;
+  case fb::Opcode::send:
+  case fb::Opcode::recv: {
+    const Message &message = program.messages[instruction.target];
+    info.name = "stage " + std::to_string(message.from) + " to " + std::to_string(message.to);
+    info.shapes = message.type.toString();
+    info.bytes = double(message.type.numBytes());
+    break;
+  }
   case fb::Opcode::copy:
     info.name = std::to_string(copiedBytes) + " bytes";
     info.bytes = 2.0 * double(copiedBytes);

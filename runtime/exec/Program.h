@@ -12,6 +12,8 @@
 // - registers of scalar programs name earlier ones
 // - what is started is waited for, once, in the same block; what is between leaves its memory alone
 // - groups are of the mesh's devices; parameters lie on the mesh as their specs say
+// - what a stage's block touches of an entry's parameters is on that stage; each message is sent
+//   once and received once, and stages never wait for each other in a ring
 //
 //===----------------------------------------------------------------------===//
 #ifndef MINIGPTC_RUNTIME_EXEC_PROGRAM_H
@@ -26,6 +28,7 @@
 #include "runtime/hal/Collective.h"
 #include "runtime/hal/Gemm.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -91,6 +94,7 @@ struct Instruction {
   bool isCollective() const {
     return opcode == fb::Opcode::collective || opcode == fb::Opcode::start;
   }
+  bool isMessage() const { return opcode == fb::Opcode::send || opcode == fb::Opcode::recv; }
 };
 
 inline int64_t KernelInfo::groupsOf(const Instruction &launch) const {
@@ -148,13 +152,25 @@ struct ParameterDecl {
   bool liesAs(const ParameterDecl &other) const {
     return type == other.type && global == other.global && spec == other.spec;
   }
+  bool isOn(int64_t stage) const {
+    return spec.stages.empty() || std::ranges::find(spec.stages, stage) != spec.stages.end();
+  }
+};
+
+/// From the devices of a stage to those of another: each to that with the same coordinates
+/// along the other axes.
+struct Message {
+  uint32_t from = 0, to = 0;
+  TensorType type;
 };
 
 struct Entry {
   std::string_view name;
-  uint32_t block = 0;
+  std::vector<uint32_t> blocks; ///< one for all devices, or one for each stage
   std::vector<ParameterDecl> inputs, outputs;
   bool donates = false;
+
+  uint32_t blockOf(int64_t stage) const { return blocks[blocks.size() == 1 ? 0 : size_t(stage)]; }
 };
 
 struct MemoryItem {
@@ -193,9 +209,15 @@ struct Program {
   Mesh mesh;                          ///< no axes: one device
   std::vector<DeviceGroup> groups;
   std::vector<CollectiveProblem> collectives;
+  std::vector<Message> messages;
 
   /// The blocks that an instruction calls: none, for most.
   std::vector<BlockCall> callsOf(const Instruction &instruction) const;
+  int64_t stageOf(int64_t device) const { return mesh.coordinate(device, kStageAxis); }
+  /// The device of a stage with the other coordinates of `device`.
+  int64_t onStage(int64_t device, int64_t stage) const;
+  /// Of the block that needs most.
+  uint64_t frameSizeOf(const Entry &entry) const;
   /// All kernels with their code, which lies in `image`.
   DeviceCode deviceCode() const;
   const Entry *findEntry(std::string_view name) const;

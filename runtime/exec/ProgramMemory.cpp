@@ -30,11 +30,12 @@ static void collectWork(const Program &program, uint32_t number, std::vector<boo
   }
 }
 
-uint64_t queueMemory(const Program &program, uint32_t block, const Device &device) {
+uint64_t queueMemory(const Program &program, const Entry &entry, const Device &device) {
   std::vector<bool> seen(program.blocks.size());
   std::vector<GemmProblem> products;
   uint64_t scratch = 0;
-  collectWork(program, block, seen, products, scratch);
+  for (uint32_t block : entry.blocks)
+    collectWork(program, block, seen, products, scratch);
   return device.queueMemory(products, scratch);
 }
 

@@ -1,6 +1,6 @@
 //===- ProgramMemory.h - what a program takes of a device -------*- C++ -*-===//
 //
-//   uint64_t bytes = queueMemory(program, entry.block, device);
+//   uint64_t bytes = queueMemory(program, entry, device);
 //
 //===----------------------------------------------------------------------===//
 #ifndef MINIGPTC_RUNTIME_EXEC_PROGRAMMEMORY_H
@@ -15,8 +15,9 @@ namespace minigptc::runtime {
 /// What the plan says an entry's memory consists of at its peak.
 std::vector<MemoryShare> sharesOfPeak(const Program &program, std::string_view entry);
 
-/// Bytes that a queue takes for the products and kernels of a block and those that it calls.
-uint64_t queueMemory(const Program &program, uint32_t block, const Device &device);
+/// Bytes that a queue takes for the products and kernels of an entry's blocks and those that they
+/// call.
+uint64_t queueMemory(const Program &program, const Entry &entry, const Device &device);
 
 } // namespace minigptc::runtime
 

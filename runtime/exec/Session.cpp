@@ -61,6 +61,19 @@ Status ofDevice(int64_t device, Status status) {
   }
 }
 
+/// From which device to which the program sends messages.
+std::vector<std::pair<int64_t, int64_t>> waysOf(const Program &program) {
+  std::set<std::pair<uint32_t, uint32_t>> stages;
+  for (const Message &message : program.messages)
+    stages.emplace(message.from, message.to);
+  std::vector<std::pair<int64_t, int64_t>> ways;
+  for (auto [from, to] : stages)
+    for (int64_t device = 0; device < program.mesh.numDevices(); ++device)
+      if (program.stageOf(device) == from)
+        ways.emplace_back(device, program.onStage(device, to));
+  return ways;
+}
+
 } // namespace
 
 /// The driver that runs the program.
@@ -192,7 +205,8 @@ Status Session::Impl::connect(const Driver &driver, int threadsPerDevice) {
   bool roomToSpin = onThisMachine() * std::max(threadsPerDevice, 1) <= availableCores();
   WorldOptions options{.problems = program.collectives,
                        .placeOf = [this](uint32_t l) { return program.placeOf(l); },
-                       .spinMicroseconds = roomToSpin ? 50 : 0};
+                       .spinMicroseconds = roomToSpin ? 50 : 0,
+                       .ways = waysOf(program)};
   if (processes)
     options.process = {&processes->store(), processes->rank(), processes->count(),
                        [group = processes] { return group->failure(); }};
@@ -382,8 +396,8 @@ StatusOr<Session> Session::load(std::span<const std::byte> artifact,
       impl->devices.front().device->collectiveMemory(impl->program.collectives);
   for (const Entry &entry : impl->program.entries)
     impl->entries.push_back({std::string(entry.name), describe(entry.inputs),
-                             describe(entry.outputs), impl->program.blocks[entry.block].frameSize,
-                             queueMemory(impl->program, entry.block, *impl->devices.front().device),
+                             describe(entry.outputs), impl->program.frameSizeOf(entry),
+                             queueMemory(impl->program, entry, *impl->devices.front().device),
                              sharesOfPeak(impl->program, entry.name), collectiveBytes});
   return Session(std::move(impl));
 }
@@ -510,8 +524,8 @@ StatusOr<Array> Session::prefetch(std::string_view entry, std::string_view input
   if (!array.valid())
     return Status(StatusCode::resourceExhausted, "not enough memory for " + quote(input));
   for (size_t d = 0; d < impl_->devices.size(); ++d)
-    MINIGPTC_RETURN_IF_ERROR(impl_->devices[d].stepper->prefetch(
-        ArrayParts::buffer(array, impl_->here.first + int64_t(d))));
+    if (const auto &buffer = ArrayParts::buffer(array, impl_->here.first + int64_t(d)))
+      MINIGPTC_RETURN_IF_ERROR(impl_->devices[d].stepper->prefetch(buffer));
   return array;
 }
 

@@ -14,12 +14,15 @@ static Status interrupted() { return Status(StatusCode::cancelled, "interrupted"
 
 StatusOr<Stepper> Stepper::create(const Program &program, std::shared_ptr<Device> device,
                                   Communicator *communicator) {
-  if (!communicator && !(program.collectives.empty() && program.groups.empty()))
+  if (!communicator &&
+      !(program.collectives.empty() && program.groups.empty() && program.messages.empty()))
     return Status(StatusCode::internal, "a program with collectives and no other devices");
   Stepper stepper(program, device, communicator);
+  if (communicator)
+    stepper.findMessages(communicator->device());
   uint64_t operands = 0;
   for (const Entry &entry : program.entries)
-    operands = std::max(operands, program.blocks[entry.block].nestedOperands);
+    operands = std::max(operands, program.blocks[entry.blockOf(stepper.stage_)].nestedOperands);
   stepper.scratch_.resize(operands);
   size_t largest = 0;
   for (const Block &block : program.blocks)
@@ -47,8 +50,16 @@ StatusOr<Stepper> Stepper::create(const Program &program, std::shared_ptr<Device
       return link.status();
     stepper.link_ = std::move(*link);
   }
+  if (!device->info().sharesHostMemory && !program.messages.empty()) {
+    StatusOr<std::unique_ptr<MessageQueue>> mail =
+        MessageQueue::create(*device, *stepper.queue_, *communicator, stepper.messages_);
+    if (!mail)
+      return mail.status();
+    stepper.mail_ = std::move(*mail);
+  }
   if (!device->info().sharesHostMemory) {
-    StatusOr<std::unique_ptr<DeviceState>> state = DeviceState::create(program, device);
+    StatusOr<std::unique_ptr<DeviceState>> state =
+        DeviceState::create(program, device, stepper.stage_);
     if (!state)
       return state.status();
     stepper.state_ = std::move(*state);
@@ -58,6 +69,14 @@ StatusOr<Stepper> Stepper::create(const Program &program, std::shared_ptr<Device
     stepper.prefetcher_ = std::move(*prefetcher);
   }
   return stepper;
+}
+
+void Stepper::findMessages(int64_t device) {
+  stage_ = program_->stageOf(device);
+  for (const Message &message : program_->messages)
+    messages_.push_back({uint32_t(messages_.size()), program_->onStage(device, message.from),
+                         program_->onStage(device, message.to), uint64_t(message.type.numBytes()),
+                         message.type.toString()});
 }
 
 /// Throws nothing.
@@ -144,6 +163,8 @@ std::string Stepper::placeOfRun() const {
     what = "kernel " + quote(program_->kernels[running_->target].symbol);
   else if (running_->isCollective())
     what = program_->collectives[running_->target].describe();
+  else if (running_->isMessage())
+    what += " of " + messages_[running_->target].describe();
   std::string place = program_->placeOf(running_->location);
   return " in " + what + (place.empty() ? "" : " at " + place);
 }
@@ -154,8 +175,7 @@ Status Stepper::runEntry(const Entry &entry, std::span<void *const> arguments,
   ThreadLog *log = options.observer ? options.observer->threadLog() : nullptr;
   if (log)
     queue_->recordThreads(log);
-  Status status =
-      runBlock(program_->blocks[entry.block], arguments, arena_->data(), scratch_, options);
+  Status status = runWhole(entry, arguments, options);
   if (log)
     queue_->recordThreads(nullptr);
   MINIGPTC_RETURN_IF_ERROR(status);
@@ -197,6 +217,8 @@ Status Stepper::submit(const Entry &entry, EntryMemory &memory, const DeviceArgu
                        const StepOptions &options) {
   if (link_)
     link_->forget();
+  if (mail_)
+    mail_->forget();
   const char *synchronous = std::getenv("MINIGPTC_SYNCHRONOUS");
   waits_ = !options.repeats || options.observer || (synchronous && *synchronous == '1');
   if (!options.repeats)
@@ -205,8 +227,7 @@ Status Stepper::submit(const Entry &entry, EntryMemory &memory, const DeviceArgu
   if (records && !memory.recording)
     MINIGPTC_RETURN_IF_ERROR(recordEntry(entry, memory));
   return records && memory.recording ? replay(entry, memory, arguments)
-                                     : runBlock(program_->blocks[entry.block], memory.addresses(),
-                                                arena_->data(), scratch_, options);
+                                     : runWhole(entry, memory.addresses(), options);
 }
 
 Status Stepper::replay(const Entry &entry, const EntryMemory &memory,
@@ -263,7 +284,7 @@ Status Stepper::recordEntry(const Entry &entry, EntryMemory &memory) {
   cannotRecord_ = false;
   Status status;
   try {
-    status = recordBlock(program_->blocks[entry.block], memory);
+    status = recordWhole(entry, memory);
   } catch (...) {
     stopRecording();
     memory.forgetRecording();
@@ -277,11 +298,11 @@ Status Stepper::recordEntry(const Entry &entry, EntryMemory &memory) {
   return cannotRecord_ ? Status() : failureOf(std::move(status));
 }
 
-Status Stepper::recordBlock(const Block &block, EntryMemory &memory) {
+Status Stepper::recordWhole(const Entry &entry, EntryMemory &memory) {
   recording_ = memory.scalars.get();
   RecordingScope scope(*queue_);
   MINIGPTC_RETURN_IF_ERROR(scope.begin());
-  Status status = runBlock(block, memory.addresses(), arena_->data(), scratch_, {});
+  Status status = runWhole(entry, memory.addresses(), {});
   if (status)
     running_ = nullptr; // What fails now fails for the whole.
   StatusOr<std::unique_ptr<Recording>> recording = scope.end();
@@ -296,6 +317,8 @@ void Stepper::stopRecording() {
   recording_ = nullptr;
   if (link_)
     link_->forget();
+  if (mail_)
+    mail_->forget();
 }
 
 Status Stepper::failureOf(Status status) const {
@@ -306,7 +329,7 @@ Status Stepper::failureOf(Status status) const {
 
 /// The plan tells what is large before anything runs.
 Status Stepper::provideArena(const Entry &entry) {
-  uint64_t bytes = program_->blocks[entry.block].frameSize;
+  uint64_t bytes = blockOf(entry).frameSize;
   if (arena_ && arena_->size() >= bytes)
     return {};
   arena_.reset(); // Before the larger one is there.
@@ -339,6 +362,12 @@ void Stepper::bind(const Block &block, std::span<void *const> arguments, std::by
 static bool callsBlocks(fb::Opcode opcode) {
   return opcode == fb::Opcode::call || opcode == fb::Opcode::repeat ||
          opcode == fb::Opcode::branch || opcode == fb::Opcode::while_loop;
+}
+
+Status Stepper::runWhole(const Entry &entry, std::span<void *const> arguments,
+                         const StepOptions &options) {
+  MINIGPTC_RETURN_IF_ERROR(runBlock(blockOf(entry), arguments, arena_->data(), scratch_, options));
+  return mail_ ? mail_->finish() : Status();
 }
 
 Status Stepper::runBlock(const Block &block, std::span<void *const> arguments, std::byte *frame,
@@ -525,6 +554,8 @@ Status Stepper::runInstruction(const BoundInstruction &bound) {
   case fb::Opcode::wait:
     return link_ ? link_->wait(&bound.block.instructions[instruction.target]) : Status();
   case fb::Opcode::device_index: return writeDeviceIndex(bound);
+  case fb::Opcode::send:
+  case fb::Opcode::recv: return runMessage(bound);
   case fb::Opcode::call:
   case fb::Opcode::repeat:
   case fb::Opcode::branch:
@@ -543,6 +574,18 @@ Status Stepper::runCollective(const BoundInstruction &bound) {
   MINIGPTC_RETURN_IF_ERROR(
       link_->start(&instruction, problem, bound.inputs(), bound.outputs(), site));
   return instruction.opcode == fb::Opcode::start ? Status() : link_->wait(&instruction);
+}
+
+Status Stepper::runMessage(const BoundInstruction &bound) {
+  const Instruction &instruction = bound.instruction;
+  const MessageProblem &message = messages_[instruction.target];
+  void *data = bound.operands[0];
+  uint32_t location = instruction.location;
+  if (instruction.opcode == fb::Opcode::send)
+    return mail_ ? mail_->send(message, data, location)
+                 : communicator_->send(*queue_, message, data, location);
+  return mail_ ? mail_->receive(message, data, location)
+               : communicator_->receive(*queue_, message, data, location);
 }
 
 Status Stepper::writeDeviceIndex(const BoundInstruction &bound) {

@@ -17,6 +17,7 @@
 
 #include "runtime/exec/CollectiveQueue.h"
 #include "runtime/exec/DeviceState.h"
+#include "runtime/exec/MessageQueue.h"
 #include "runtime/exec/Prefetcher.h"
 #include "runtime/exec/Program.h"
 #include "runtime/exec/UndoLog.h"
@@ -68,7 +69,8 @@ public:
   static StatusOr<Stepper> create(const Program &program, std::shared_ptr<Device> device,
                                   Communicator *communicator);
 
-  /// On a device that shares the host's memory. `arguments` are the entry's inputs, then outputs.
+  /// On a device that shares the host's memory. `arguments` are the entry's inputs, then outputs;
+  /// null where they are on other stages.
   /// After `cancelled` the caller undoes what was written, once all devices have ended. Throws
   /// nothing: memory that is short is a failure that names the instruction.
   Status run(const Entry &entry, std::span<void *const> arguments, const StepOptions &options);
@@ -93,6 +95,7 @@ public:
 private:
   Stepper(const Program &program, std::shared_ptr<Device> device, Communicator *communicator)
       : program_(&program), device_(std::move(device)), communicator_(communicator) {}
+  void findMessages(int64_t device);
   template <typename Body> Status guarded(Body body);
   Status synchronize();
 
@@ -104,7 +107,7 @@ private:
   Status replay(const Entry &entry, const EntryMemory &memory, const DeviceArguments &arguments);
   /// Leaves no recording if there can be none.
   Status recordEntry(const Entry &entry, EntryMemory &memory);
-  Status recordBlock(const Block &block, EntryMemory &memory);
+  Status recordWhole(const Entry &entry, EntryMemory &memory);
   /// Whether it ended well or not.
   void stopRecording();
   Status observe(const BoundInstruction &bound, StepObserver &observer);
@@ -115,6 +118,8 @@ private:
   Status outOfMemory() const;
   Status provideArena(const Entry &entry);
 
+  /// All that this device does of an entry.
+  Status runWhole(const Entry &entry, std::span<void *const> arguments, const StepOptions &options);
   Status runBlock(const Block &block, std::span<void *const> arguments, std::byte *frame,
                   std::span<void *> scratch, const StepOptions &options);
   Status runLoop(const Loop &loop, std::span<void *const> operands, std::byte *frame,
@@ -141,14 +146,20 @@ private:
             std::span<void *> operands) const;
   Status runScalars(const BoundInstruction &bound);
   Status runCollective(const BoundInstruction &bound);
+  Status runMessage(const BoundInstruction &bound);
   Status writeDeviceIndex(const BoundInstruction &bound);
+  /// What this device does of an entry.
+  const Block &blockOf(const Entry &entry) const { return program_->blocks[entry.blockOf(stage_)]; }
 
   const Program *program_;
   std::shared_ptr<Device> device_;
   Communicator *communicator_;
-  std::unique_ptr<Executable> code_; ///< null if there are no kernels
+  int64_t stage_ = 0;
+  std::vector<MessageProblem> messages_; ///< by number; of those that this device has an end of
+  std::unique_ptr<Executable> code_;     ///< null if there are no kernels
   std::unique_ptr<Queue> queue_;
   std::unique_ptr<CollectiveQueue> link_; ///< null: there are no collectives, or `queue_` does them
+  std::unique_ptr<MessageQueue> mail_;    ///< null: there are no messages, or `queue_` has them
   std::unique_ptr<Buffer> arena_;
   std::unique_ptr<Prefetcher> prefetcher_;
   std::unique_ptr<DeviceState> state_;   ///< null: the device shares the host's memory

@@ -21,6 +21,7 @@
 #include <functional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace minigptc::runtime {
@@ -33,6 +34,18 @@ struct CollectiveSite {
   uint32_t location = 0xffffffff; ///< for messages; see Program::placeOf
 };
 
+/// A tensor that goes from one device to another.
+struct MessageProblem {
+  uint32_t number = 0;      ///< of the program's messages; the same at both ends
+  int64_t from = 0, to = 0; ///< devices
+  uint64_t bytes = 0;
+  std::string what = {}; ///< "f32[4,8]"
+
+  /// "message 3 (f32[4,8]) from device 0 to device 2".
+  std::string describe() const;
+  bool operator==(const MessageProblem &) const = default;
+};
+
 /// Used by one thread. All members get the same bits; between threads of a process reductions
 /// combine in the order of members.
 class Communicator {
@@ -42,6 +55,15 @@ public:
   /// Device pointers, one per operand. The output of an all-reduce may be its input.
   virtual Status run(Queue &queue, const CollectiveProblem &problem, std::span<void *const> inputs,
                      std::span<void *const> outputs, const CollectiveSite &site) = 0;
+  /// A message, submitted to one of the device's queues as a collective is: where the device
+  /// shares the host's memory, it is done on return. What one device sends to another is received
+  /// in the order in which it is sent, each from one queue to one queue. Sending waits, if at
+  /// all, for the message before to the same device to be received; receiving for the message.
+  /// `location` is where the program has it, for failures.
+  virtual Status send(Queue &queue, const MessageProblem &message, const void *data,
+                      uint32_t location);
+  virtual Status receive(Queue &queue, const MessageProblem &message, void *data,
+                         uint32_t location);
   /// To be called by all devices before each replays a recording with collectives: those who
   /// come know that all do.
   virtual Status beforeReplay() { return {}; }
@@ -76,6 +98,8 @@ struct WorldOptions {
   /// FILE:LINE of a site's location; may be empty.
   std::function<std::string(uint32_t)> placeOf = {};
   int spinMicroseconds = 0; ///< of waits
+  /// From which device to which there are messages.
+  std::vector<std::pair<int64_t, int64_t>> ways = {};
   /// Without a store all devices are in this process.
   ProcessPlace process = {};
 };

@@ -30,6 +30,23 @@ std::optional<MemoryLimits> Device::memory() const { return std::nullopt; }
 uint64_t Device::queueMemory(std::span<const GemmProblem>, uint64_t) const { return 0; }
 uint64_t Device::collectiveMemory(std::span<const CollectiveProblem>) const { return 0; }
 Communicator::~Communicator() = default;
+
+std::string MessageProblem::describe() const {
+  return "message " + std::to_string(number) + " (" + what + ") from device " +
+         std::to_string(from) + " to device " + std::to_string(to);
+}
+
+static Status noMessages() {
+  return Status(StatusCode::failedPrecondition,
+                "devices that are connected so cannot be stages of a pipeline")
+      .withHelp("leave the axis 'stage' out of the mesh, or use devices of one process");
+}
+Status Communicator::send(Queue &, const MessageProblem &, const void *, uint32_t) {
+  return noMessages();
+}
+Status Communicator::receive(Queue &, const MessageProblem &, void *, uint32_t) {
+  return noMessages();
+}
 World::~World() = default;
 
 Driver::~Driver() = default;

@@ -82,6 +82,12 @@ std::string targetOf(const runtime::Program &program, const runtime::Instruction
   case fb::Opcode::scalars: return text(program.hostPrograms[instruction.target].name);
   case fb::Opcode::collective:
   case fb::Opcode::start: return program.collectives[instruction.target].describe();
+  case fb::Opcode::send:
+  case fb::Opcode::recv: {
+    const runtime::Message &message = program.messages[instruction.target];
+    return message.type.toString() + ", stage " + std::to_string(message.from) + " to " +
+           std::to_string(message.to);
+  }
   default: return "";
   }
 }
@@ -130,7 +136,7 @@ Json describe(const runtime::Program &program, size_t fileBytes) {
   Json entries = Json::array(), blocks = Json::array(), memory = Json::array();
   for (const runtime::Entry &entry : program.entries)
     entries.push_back({{"name", text(entry.name)},
-                       {"frame_bytes", program.blocks[entry.block].frameSize},
+                       {"frame_bytes", program.frameSizeOf(entry)},
                        {"inputs", parametersJson(entry.inputs)},
                        {"outputs", parametersJson(entry.outputs)}});
   for (const runtime::Block &block : program.blocks) {
@@ -184,8 +190,7 @@ void printEntry(const runtime::Program &program, const runtime::Entry &entry) {
          text(entry.name).c_str(), entry.inputs.size(),
          entry.inputs.size() == 1 ? "input" : "inputs", double(inputBytes) / (1 << 20),
          entry.outputs.size(), entry.outputs.size() == 1 ? "output" : "outputs",
-         double(outputBytes) / (1 << 20),
-         double(program.blocks[entry.block].frameSize) / (1 << 20));
+         double(outputBytes) / (1 << 20), double(program.frameSizeOf(entry)) / (1 << 20));
 }
 
 void printItem(const runtime::Program &program, const runtime::MemoryItem &item) {

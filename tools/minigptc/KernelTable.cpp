@@ -69,7 +69,8 @@ static std::string archNameOf(const runtime::Cubin &cubin) {
 KernelTable::KernelTable(const Program &program)
     : program(program), launches(program.kernels.size()) {
   for (const runtime::Entry &entry : program.entries)
-    count(std::string(entry.name), entry.block, 1);
+    for (uint32_t block : entry.blocks)
+      count(std::string(entry.name), block, 1);
   for (const runtime::Cubin &cubin : program.cubins)
     if (auto kernels = runtime::cuda::readCubin(cubin.code))
       cubins.emplace_back(archNameOf(cubin), std::move(*kernels));

@@ -98,6 +98,10 @@ LogicalResult BufferAssignment::createResults(Operation *op, int64_t time) {
     storageOf[op->getResult(0)] = add({Kind::constant, 0, bytesOf(op->getResult(0))});
     return success();
   }
+  if (isAbsent(op)) {
+    storageOf[op->getResult(0)] = add({Kind::absent});
+    return success();
+  }
   if (handsOver(op)) {
     for (auto [result, operand] : llvm::zip(op->getResults(), op->getOperands())) {
       int storage = storageOf.lookup(operand);
@@ -175,6 +179,8 @@ void BufferAssignment::assignOutputs() {
   }
   for (auto [output, value] : llvm::enumerate(terminator->getOperands())) {
     int number = storageOf.lookup(value);
+    if (storages[number].kind == Kind::absent)
+      continue;
     if (storages[number].kind == Kind::input && donatedInput[output] == int(storages[number].index))
       continue; // It is there already.
     if (storages[number].kind == Kind::frame &&

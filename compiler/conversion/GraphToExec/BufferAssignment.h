@@ -48,7 +48,7 @@ struct CalleeInfo {
 
 class BufferAssignment {
 public:
-  enum class Kind { input, output, constant, frame };
+  enum class Kind { input, output, constant, frame, absent };
   struct Storage {
     Kind kind;
     unsigned index = 0; ///< of the input or output

@@ -183,6 +183,31 @@ struct AxisIndex : graph::InstructionOp::ExternalModel<AxisIndex, dist::AxisInde
     return success();
   }
 };
+
+template <typename Model, typename Op>
+struct MessageEnd : graph::InstructionOp::ExternalModel<Model, Op> {
+  graph::InstructionKind getInstructionKind(Operation *) const {
+    return graph::InstructionKind::compute;
+  }
+};
+
+struct Send : MessageEnd<Send, dist::SendOp> {
+  LogicalResult emitInstruction(Operation *op, OpBuilder &builder, ValueRange inputs,
+                                ValueRange) const {
+    auto send = cast<dist::SendOp>(op);
+    exec::SendOp::create(builder, op->getLoc(), inputs[0], send.getTo(), send.getTag());
+    return success();
+  }
+};
+
+struct Recv : MessageEnd<Recv, dist::RecvOp> {
+  LogicalResult emitInstruction(Operation *op, OpBuilder &builder, ValueRange,
+                                ValueRange outputs) const {
+    auto recv = cast<dist::RecvOp>(op);
+    exec::RecvOp::create(builder, op->getLoc(), outputs[0], recv.getFrom(), recv.getTag());
+    return success();
+  }
+};
 } // namespace
 
 void minigptc::registerCollectiveInstructionModels(DialectRegistry &registry) {
@@ -193,10 +218,14 @@ void minigptc::registerCollectiveInstructionModels(DialectRegistry &registry) {
     dist::AllToAllOp::attachInterface<AllToAll>(*context);
     dist::CollectivePermuteOp::attachInterface<Permute>(*context);
     dist::AxisIndexOp::attachInterface<AxisIndex>(*context);
+    dist::SendOp::attachInterface<Send>(*context);
+    dist::RecvOp::attachInterface<Recv>(*context);
   });
 }
 
 Operation *minigptc::findWait(Operation *op) { return dist::findWait(op).getOperation(); }
+
+bool minigptc::isAbsent(Operation *op) { return isa<dist::AbsentOp>(op); }
 
 bool minigptc::isWait(Operation *op) { return isa<dist::WaitOp>(op); }
 

@@ -96,6 +96,8 @@ private:
   }
 
   LogicalResult emitOp(Operation *op) {
+    if (isAbsent(op))
+      return success();
     if (op->hasTrait<OpTrait::ConstantLike>()) {
       ElementsAttr contents;
       matchPattern(op, m_Constant(&contents));

@@ -21,6 +21,9 @@ bool isWait(mlir::Operation *op);
 llvm::LogicalResult emitWait(mlir::Operation *op, mlir::OpBuilder &builder,
                              mlir::ValueRange buffers);
 
+/// Whether an op is a result that only other stages have: it has no memory.
+bool isAbsent(mlir::Operation *op);
+
 /// Copies a buffer to another of its type, unless both are the same memory: the same
 /// piece of the frame, or a donated input and its output.
 void emitCopyUnlessSame(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value source,

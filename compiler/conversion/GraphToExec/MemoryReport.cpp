@@ -2,6 +2,7 @@
 #include "compiler/conversion/GraphToExec/MemoryReport.h"
 
 #include "compiler/conversion/GraphToExec/MemoryPlanner.h"
+#include "dialects/dist/IR/Dist.h"
 #include "dialects/graph/IR/Graph.h"
 #include "dialects/graph/Transforms/RecomputePrice.h"
 
@@ -151,6 +152,13 @@ private:
 };
 } // namespace
 
+/// Whether an argument of a stage's block is on other stages only.
+static bool isElsewhere(exec::BlockOp block, unsigned argument) {
+  auto stage = block->getAttrOfType<IntegerAttr>(dist::attr::kStage);
+  auto stages = block.getArgAttrOfType<DenseI64ArrayAttr>(argument, dist::attr::kStages);
+  return stage && stages && !llvm::is_contained(stages.asArrayRef(), stage.getInt());
+}
+
 MemoryReport minigptc::computeMemoryReport(ModuleOp module, exec::BlockOp entry) {
   MemoryReport report;
   report.entry = entry.getSymName().str();
@@ -161,7 +169,7 @@ MemoryReport minigptc::computeMemoryReport(ModuleOp module, exec::BlockOp entry)
     if (auto donate = entry.getArgAttrOfType<IntegerAttr>(i, graph::attr::kDonate))
       shared[entry.getNumInputs() + donate.getInt()] = true;
   for (BlockArgument argument : entry.getBody().getArguments()) {
-    if (shared[argument.getArgNumber()])
+    if (shared[argument.getArgNumber()] || isElsewhere(entry, argument.getArgNumber()))
       continue;
     auto name = entry.getArgAttrOfType<StringAttr>(argument.getArgNumber(), graph::attr::kName);
     auto type = cast<MemRefType>(argument.getType());

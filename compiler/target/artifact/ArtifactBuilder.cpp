@@ -173,6 +173,22 @@ LogicalResult ArtifactBuilder::visit(Operation &op, BlockTables &tables) {
         addInstruction(tables, op, fb::Opcode::wait, tables.starts.lookup(wait.getToken()), {}, {});
         return success();
       })
+      .Case([&](exec::SendOp send) -> LogicalResult {
+        FailureOr<uint32_t> number =
+            messageNumber(op, send.getTag(), send.getSource().getType(), send.getTo(), true);
+        if (failed(number))
+          return failure();
+        addInstruction(tables, op, fb::Opcode::send, *number, send.getSource(), {});
+        return success();
+      })
+      .Case([&](exec::RecvOp recv) -> LogicalResult {
+        FailureOr<uint32_t> number =
+            messageNumber(op, recv.getTag(), recv.getTarget().getType(), recv.getFrom(), false);
+        if (failed(number))
+          return failure();
+        addInstruction(tables, op, fb::Opcode::recv, *number, {}, recv.getTarget());
+        return success();
+      })
       .Case([&](exec::DeviceIndexOp index) {
         addInstruction(tables, op, fb::Opcode::device_index,
                        groupNumber(index.getStrides(), index.getSizes()), {}, index.getTarget());

@@ -49,6 +49,13 @@ private:
     Offset<flatbuffers::Vector<Offset<fb::DimAxes>>> dims;
   };
 
+  /// A message between stages.
+  struct MessageEnds {
+    uint64_t from, to;
+    mlir::ShapedType type;
+    mlir::Location location; ///< of the end that was seen first
+  };
+
   /// A block's buffers, operands and instructions, as they come.
   struct BlockTables {
     llvm::DenseMap<mlir::Value, uint32_t> bufferNumbers;
@@ -71,6 +78,8 @@ private:
   llvm::FailureOr<uint32_t> addWhileLoop(exec::WhileOp op);
   uint32_t groupNumber(llvm::ArrayRef<int64_t> strides, llvm::ArrayRef<int64_t> sizes);
   uint32_t collectiveNumber(exec::CollectiveOp op);
+  llvm::FailureOr<uint32_t> messageNumber(mlir::Operation &op, uint64_t tag, mlir::Type buffer,
+                                          uint64_t peer, bool sends);
   llvm::FailureOr<uint32_t> kernelNumber(exec::LaunchOp op);
   llvm::FailureOr<uint32_t> hostProgramNumber(exec::ScalarsOp op);
 
@@ -83,6 +92,9 @@ private:
   Offset<fb::Target> writeTarget(const TargetCode &code);
   Offsets<fb::Cubin> writeCubins(const TargetCode &code);
   Offset<fb::Entry> writeEntry(exec::BlockOp block);
+  llvm::StringRef entryNameOf(exec::BlockOp block);
+  llvm::SmallVector<exec::BlockOp> stagesOf(exec::BlockOp block);
+  Offsets<fb::Message> writeMessages();
   Offsets<fb::MeshAxis> writeMesh();
   /// How a sharded argument lies on the mesh; nothing if it is not sharded.
   Layout writeLayout(exec::BlockOp block, unsigned argument);
@@ -104,6 +116,8 @@ private:
   llvm::DenseMap<mlir::Operation *, uint32_t> kernelNumbers, blockNumbers, hostNumbers;
   llvm::DenseMap<mlir::Attribute, uint32_t> constantNumbers, gemmNumbers, groupNumbers,
       collectiveNumbers;
+  llvm::DenseMap<std::pair<mlir::Attribute, uint64_t>, uint32_t> messageNumbers; ///< by entry, tag
+  std::vector<MessageEnds> messages;
   llvm::SmallVector<mlir::ElementsAttr> constants;
   llvm::SmallVector<exec::BlockOp> blocks;
   Offsets<fb::Gemm> gemms;

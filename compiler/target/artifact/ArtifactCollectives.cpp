@@ -45,6 +45,41 @@ uint32_t ArtifactBuilder::collectiveNumber(exec::CollectiveOp op) {
   return collectives.size() - 1;
 }
 
+/// Both ends of a message have its number; they are in two parts of one entry.
+FailureOr<uint32_t> ArtifactBuilder::messageNumber(Operation &op, uint64_t tag, Type buffer,
+                                                   uint64_t peer, bool sends) {
+  auto block = op.getParentOfType<exec::BlockOp>();
+  auto stage = block->getAttrOfType<IntegerAttr>(dist::attr::kStage);
+  auto entry = block->getAttrOfType<StringAttr>(dist::attr::kStageOf);
+  if (!stage || !entry)
+    return op.emitError("stands in a block that is no stage's part of an entry");
+  uint64_t own = uint64_t(stage.getInt());
+  MessageEnds ends{sends ? own : peer, sends ? peer : own, cast<ShapedType>(buffer), op.getLoc()};
+  auto [known, isNew] = messageNumbers.try_emplace({entry, tag}, messages.size());
+  if (isNew) {
+    messages.push_back(ends);
+    return known->second;
+  }
+  const MessageEnds &other = messages[known->second];
+  if (other.from != ends.from || other.to != ends.to || other.type != ends.type) {
+    InFlightDiagnostic error = op.emitError() << "is an end of message " << tag << ", " << ends.type
+                                              << " from stage " << ends.from << " to " << ends.to
+                                              << "; its other end says " << other.type << " from "
+                                              << other.from << " to " << other.to;
+    error.attachNote(other.location) << "the other end is here";
+    return error;
+  }
+  return known->second;
+}
+
+auto ArtifactBuilder::writeMessages() -> Offsets<fb::Message> {
+  Offsets<fb::Message> offsets;
+  for (const MessageEnds &message : messages)
+    offsets.push_back(fb::CreateMessage(builder, uint32_t(message.from), uint32_t(message.to),
+                                        writeType(message.type)));
+  return offsets;
+}
+
 ArtifactBuilder::Layout ArtifactBuilder::writeLayout(exec::BlockOp block, unsigned argument) {
   dist::MeshOp mesh = dist::findMesh(module);
   auto sharding = block.getArgAttrOfType<dist::ShardingAttr>(argument, dist::attr::kSharding);

@@ -1,6 +1,7 @@
 //===- ArtifactTables.cpp - entries, kernels, memory, the whole file ------===//
 #include "compiler/target/artifact/ArtifactBuilder.h"
 #include "compiler/target/artifact/ArtifactTypes.h"
+#include "dialects/dist/IR/Dist.h"
 #include "dialects/graph/IR/Graph.h"
 #include "llvm/Config/llvm-config.h"
 
@@ -103,9 +104,14 @@ flatbuffers::Offset<fb::Parameter> ArtifactBuilder::writeParameter(exec::BlockOp
   auto name = writeString(nameAttr ? nameAttr.str() : "arg" + std::to_string(argument));
   auto type = writeType(cast<ShapedType>(block.getArgument(argument).getType()));
   Layout layout = writeLayout(block, argument);
-  return fb::CreateParameter(
-      builder, name, type, integer(graph::attr::kDonate, -1), integer(graph::attr::kIndexBound, 0),
-      builder.CreateVector(writeIndexChecks(block, argument)), layout.globalShape, layout.dims);
+  Offset<flatbuffers::Vector<uint32_t>> stages;
+  if (auto list = block.getArgAttrOfType<DenseI64ArrayAttr>(argument, dist::attr::kStages))
+    stages = builder.CreateVector(
+        std::vector<uint32_t>(list.asArrayRef().begin(), list.asArrayRef().end()));
+  return fb::CreateParameter(builder, name, type, integer(graph::attr::kDonate, -1),
+                             integer(graph::attr::kIndexBound, 0),
+                             builder.CreateVector(writeIndexChecks(block, argument)),
+                             layout.globalShape, layout.dims, stages);
 }
 
 auto ArtifactBuilder::writeIndexChecks(exec::BlockOp block, unsigned argument)
@@ -129,15 +135,48 @@ flatbuffers::Offset<fb::Entry> ArtifactBuilder::writeEntry(exec::BlockOp block) 
   Offsets<fb::Parameter> inputs, outputs;
   for (unsigned i = 0; i < block.getNumArguments(); ++i)
     (i < block.getNumInputs() ? inputs : outputs).push_back(writeParameter(block, i));
-  auto name = builder.CreateString(block.getSymName().str());
+  std::vector<uint32_t> stages;
+  for (exec::BlockOp stage : stagesOf(block))
+    stages.push_back(blockNumbers.lookup(stage));
+  auto name = builder.CreateString(entryNameOf(block).str());
   auto inputVector = builder.CreateVector(inputs);
   auto outputVector = builder.CreateVector(outputs);
-  return fb::CreateEntry(builder, name, blockNumbers.lookup(block), inputVector, outputVector);
+  Offset<flatbuffers::Vector<uint32_t>> stageVector;
+  if (stages.size() > 1)
+    stageVector = builder.CreateVector(stages);
+  return fb::CreateEntry(builder, name, blockNumbers.lookup(block), inputVector, outputVector,
+                         stageVector);
+}
+
+/// A stage's part of an entry has a name of its own.
+StringRef ArtifactBuilder::entryNameOf(exec::BlockOp block) {
+  auto entry = block->getAttrOfType<StringAttr>(dist::attr::kStageOf);
+  return entry ? entry.getValue() : block.getSymName();
+}
+
+/// The blocks of an entry, by stage; of one without stages this one.
+SmallVector<exec::BlockOp> ArtifactBuilder::stagesOf(exec::BlockOp block) {
+  auto entry = block->getAttrOfType<StringAttr>(dist::attr::kStageOf);
+  SmallVector<exec::BlockOp> stages;
+  for (exec::BlockOp other : blocks)
+    if (other == block || (entry && other->getAttr(dist::attr::kStageOf) == entry))
+      stages.push_back(other);
+  auto stageOf = [](exec::BlockOp part) {
+    auto stage = part->getAttrOfType<IntegerAttr>(dist::attr::kStage);
+    return stage ? stage.getInt() : 0;
+  };
+  llvm::stable_sort(stages,
+                    [&](exec::BlockOp a, exec::BlockOp b) { return stageOf(a) < stageOf(b); });
+  return stages;
 }
 
 flatbuffers::Offset<fb::MemoryReport> ArtifactBuilder::writeMemoryReport(exec::BlockOp block) {
-  MemoryReport report = computeMemoryReport(module, block);
-  auto name = builder.CreateString(report.entry);
+  MemoryReport report;
+  for (exec::BlockOp stage : stagesOf(block)) // Of the stage that takes most.
+    if (MemoryReport other = computeMemoryReport(module, stage);
+        report.items.empty() || other.total > report.total)
+      report = std::move(other);
+  auto name = builder.CreateString(entryNameOf(block).str());
   auto items = builder.CreateVector(writeMemoryItems(report.items));
   return fb::CreateMemoryReport(builder, name, items, report.total);
 }
@@ -165,7 +204,7 @@ std::vector<std::byte> ArtifactBuilder::finish(const TargetCode &code) {
   Offsets<fb::Entry> entries;
   Offsets<fb::MemoryReport> memory;
   for (exec::BlockOp block : blocks) {
-    if (!block->hasAttr(graph::attr::kEntry))
+    if (!block->hasAttr(graph::attr::kEntry) || stagesOf(block).front() != block)
       continue;
     entries.push_back(writeEntry(block));
     memory.push_back(writeMemoryReport(block));
@@ -188,6 +227,7 @@ std::vector<std::byte> ArtifactBuilder::finish(const TargetCode &code) {
   auto meshVector = builder.CreateVector(writeMesh());
   auto groupVector = builder.CreateVector(groups);
   auto collectiveVector = builder.CreateVector(collectives);
+  auto messageVector = builder.CreateVector(writeMessages());
   auto memoryVector = builder.CreateVector(memory);
   auto cubinVector = builder.CreateVector(writeCubins(code));
   auto metadataString = builder.CreateString(metadata ? metadata.str() : "{}");
@@ -196,7 +236,7 @@ std::vector<std::byte> ArtifactBuilder::finish(const TargetCode &code) {
                                     locationVector, memoryVector, metadataString, recomputed,
                                     loopVector, meshVector, groupVector, collectiveVector,
                                     cubinVector, code.emulated.empty() ? nullptr : &emulatedBlob,
-                                    branchVector, whileVector));
+                                    branchVector, whileVector, messageVector));
   auto *begin = reinterpret_cast<const std::byte *>(builder.GetBufferPointer());
   return runtime::assembleArtifact({begin, builder.GetSize()}, blobs);
 }

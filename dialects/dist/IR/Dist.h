@@ -44,7 +44,18 @@ inline constexpr llvm::StringLiteral kBucketBytes = "dist.bucket_bytes";
 inline constexpr llvm::StringLiteral kLocal = "dist.local";
 /// Argument or result of an entry, from stage `spmd` on: a TypeAttr, the whole tensor's type.
 inline constexpr llvm::StringLiteral kGlobalType = "dist.global_type";
+/// Op of an entry, or function that is one stage's part of an entry: an i64, the stage.
+inline constexpr llvm::StringLiteral kStage = "dist.stage";
+/// Function with kStage: a string, the entry's name.
+inline constexpr llvm::StringLiteral kStageOf = "dist.stage_of";
+/// Argument or result of an entry: a DenseI64ArrayAttr, the stages that have it, ascending.
+inline constexpr llvm::StringLiteral kStages = "dist.stages";
 } // namespace attr
+
+/// The axis of a mesh whose coordinate is the stage of a pipeline; it cuts no tensor.
+inline constexpr llvm::StringLiteral kStageAxis = "stage";
+/// How many stages the module's mesh has: 1 without the axis, or without a mesh.
+int64_t countStages(mlir::ModuleOp module);
 
 /// The module's mesh, or null. A program has one.
 MeshOp findMesh(mlir::ModuleOp module);

@@ -220,6 +220,67 @@ def Dist_WaitOp : Dist_Op<"wait", [Pure, DeclareOpInterfaceMethods<InferTypeOpIn
   let hasVerifier = 1;
 }
 
+def Dist_TransferOp : Dist_Op<"transfer", [Pure, AllTypesMatch<["input", "result"]>,
+    DeclareOpInterfaceMethods<ShardingRuleOp>]> {
+  let summary = "the same value on another stage of a pipeline";
+  let description = [{
+    Stage s: the devices whose coordinate along the mesh's axis `stage` is s. In an entry function
+    that has these ops, everything else happens on one stage, that of its operands, or on every
+    stage that needs it; see `--dist-project-stages`. Both sides have the same sharding, so that each
+    device sends its part to the one with the same coordinates along the other axes.
+
+    ```mlir
+    %y = dist.transfer %x from 0 to 1 : tensor<8x4xf32>
+    ```
+  }];
+  let arguments = (ins Graph_Tensor:$input, I64Attr:$from, I64Attr:$to);
+  let results = (outs Graph_Tensor:$result);
+  let assemblyFormat = "$input `from` $from `to` $to attr-dict `:` type($input)";
+  let hasVerifier = 1;
+}
+
+def Dist_SendOp : Dist_Op<"send", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "sends this device's part to a stage";
+  let description = [{
+    In an entry of one stage: to the device of stage `to` with the same coordinates along the other
+    axes. There is one `dist.recv` with its tag in the entries of the same program. What one stage
+    sends to another is received in the order in which it is sent; a message may wait there
+    for the next to be received.
+
+    ```mlir
+    dist.send %x to 1 tag = 3 : tensor<2x4xf32>
+    ```
+  }];
+  let arguments = (ins Graph_Tensor:$input, I64Attr:$to, I64Attr:$tag);
+  let assemblyFormat = "$input `to` $to `tag` `=` $tag attr-dict `:` type($input)";
+}
+
+def Dist_RecvOp : Dist_Op<"recv", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "receives what a device of another stage sends";
+  let description = [{
+    ```mlir
+    %y = dist.recv from 0 tag = 3 : tensor<2x4xf32>
+    ```
+  }];
+  let arguments = (ins I64Attr:$from, I64Attr:$tag);
+  let results = (outs Graph_Tensor:$result);
+  let assemblyFormat = "`from` $from `tag` `=` $tag attr-dict `:` type($result)";
+}
+
+def Dist_AbsentOp : Dist_Op<"absent", [Pure]> {
+  let summary = "what other stages return, and this one does not";
+  let description = [{
+    Only returned, by an entry of one stage: the result has no memory there.
+
+    ```mlir
+    %y = dist.absent : tensor<2x4xf32>
+    ```
+  }];
+  let results = (outs Graph_Tensor:$result);
+  let assemblyFormat = "attr-dict `:` type($result)";
+  let hasVerifier = 1;
+}
+
 def Dist_ManualOp : Dist_Op<"manual", [Pure, Dist_UsesSymbols, DeclareOpInterfaceMethods<MappedCallOp>,
     DeclareOpInterfaceMethods<ShardingRuleOp>]> {
   let summary = "a function of one device's parts, with collectives of the user's own";

@@ -1,4 +1,5 @@
 #include "dialects/dist/Schedules/Schedules.h"
+#include "dialects/dist/Schedules/Receives.h"
 
 #include <algorithm>
 #include <array>
@@ -96,65 +97,6 @@ Actions withLateReceives(const Schedule &schedule) {
   return all;
 }
 
-/// Walks through actions where a stage that sends waits until its last message to the same stage
-/// has been received. Where all stages wait, one of these is: its message is received earlier, at
-/// once. Whether stages come to wait for each other does not depend on how fast they are, so
-/// that afterwards they never do, nor with longer queues.
-class EarlierReceives {
-public:
-  explicit EarlierReceives(Actions &actions) : actions_(actions), next_(actions.size()) {}
-
-  void run() {
-    do
-      while (advance())
-        ;
-    while (receiveEarlier());
-  }
-
-private:
-  const StageAction *nextOf(size_t stage) const {
-    return next_[stage] < actions_[stage].size() ? &actions_[stage][next_[stage]] : nullptr;
-  }
-  bool advance() {
-    bool any = false;
-    for (size_t stage = 0; stage < actions_.size(); ++stage)
-      for (const StageAction *action; (action = nextOf(stage)) && step(int64_t(stage), *action);) {
-        ++next_[stage];
-        any = true;
-      }
-    return any;
-  }
-  bool step(int64_t stage, const StageAction &action) {
-    if (action.kind == ActionKind::compute)
-      return true;
-    bool sends = action.kind == ActionKind::send;
-    bool &full = full_[sends ? std::pair(stage, action.peer) : std::pair(action.peer, stage)];
-    if (full == sends)
-      return false;
-    full = sends;
-    return true;
-  }
-  bool receiveEarlier() {
-    for (size_t stage = 0; stage < actions_.size(); ++stage) {
-      const StageAction *action = nextOf(stage);
-      if (!action || action->kind != ActionKind::send)
-        continue;
-      std::vector<StageAction> &others = actions_[size_t(action->peer)];
-      auto from = others.begin() + int64_t(next_[size_t(action->peer)]);
-      auto receive = std::find_if(from, others.end(), [&](const StageAction &other) {
-        return other.kind == ActionKind::receive && other.peer == int64_t(stage);
-      });
-      std::rotate(from, receive, receive + 1);
-      return true;
-    }
-    return false;
-  }
-
-  Actions &actions_;
-  std::vector<size_t> next_;                         ///< by stage
-  std::map<std::pair<int64_t, int64_t>, bool> full_; ///< by sender and receiver
-};
-
 } // namespace
 
 std::string_view nameOf(ScheduleKind kind) {
@@ -211,7 +153,7 @@ std::optional<Message> madeBy(const Pipeline &pipeline, int64_t stage, const Sta
 
 std::vector<std::vector<StageAction>> actionsOf(const Schedule &schedule) {
   Actions actions = withLateReceives(schedule);
-  EarlierReceives(actions).run();
+  receiveInTime(actions);
   return actions;
 }
 

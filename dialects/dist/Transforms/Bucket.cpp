@@ -1,4 +1,5 @@
 //===- Bucket.cpp - collectives that can go together do -------------------===//
+#include "dialects/dist/IR/Messages.h"
 #include "dialects/dist/Transforms/CallSites.h"
 #include "dialects/dist/Transforms/Passes.h"
 #include "dialects/dist/Transforms/Waiting.h"
@@ -237,8 +238,9 @@ private:
   Groups groupsBy(function_ref<int64_t(Operation *)> level) {
     Groups groups;
     Builder builder(block.getParentOp()->getContext());
-    int64_t calls = 0;
+    int64_t calls = 0, messages = 0;
     for (Operation &op : block) {
+      messages += isMessage(&op); // These keep their order, and what is between them its place.
       calls += isCallSite(&op) && communication.isIn(&op);
       CollectiveOp collective = getWaitingCollective(&op);
       if (!collective)
@@ -246,7 +248,7 @@ private:
       // What is gathered is large, and is not kept over the work of others.
       int64_t place = gathers(collective) ? calls : places.lookup(&op);
       groups[builder.getArrayAttr({collective.getJoinKey(), builder.getIndexAttr(level(&op)),
-                                   builder.getIndexAttr(place)})]
+                                   builder.getIndexAttr(place), builder.getIndexAttr(messages)})]
           .push_back(collective);
     }
     return groups;

@@ -1,4 +1,5 @@
 //===- Overlap.cpp - --dist-overlap ---------------------------------------===//
+#include "dialects/dist/IR/Messages.h"
 #include "dialects/dist/Transforms/Passes.h"
 #include "dialects/dist/Transforms/Waiting.h"
 
@@ -100,6 +101,11 @@ private:
         before.insert(numbers[producer]);
       if (auto found = bufferOf.find(operand); found != bufferOf.end())
         read.insert(found->second);
+    }
+    if (isMessage(op)) { // These keep their order.
+      if (lastMessage)
+        before.insert(*lastMessage);
+      lastMessage = number;
     }
     for (unsigned producer : before)
       nodes[producer].dependents.push_back(number);
@@ -324,6 +330,7 @@ private:
   std::vector<Buffer> buffers;
   std::vector<SmallVector<unsigned>> makes, reads; ///< buffers, per node
   DenseMap<Value, unsigned> bufferOf;
+  std::optional<unsigned> lastMessage;
 
   /// What comes after nothing that is not placed: ops, ops that need what is on its way, and
   /// collectives.

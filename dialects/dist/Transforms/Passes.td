@@ -322,6 +322,44 @@ def DistOverlap : Pass<"dist-overlap", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::minigptc::dist::DistDialect"];
 }
 
+def DistProjectStages : Pass<"dist-project-stages", "::mlir::ModuleOp"> {
+  let summary = "a function for each stage of a pipeline, of an entry that speaks of stages";
+  let description = [{
+    In an entry with `dist.transfer`s, an op happens on the stage that it says (`dist.stage`) or that
+    its operands are on; one without either (a constant, a key, a count) happens on every stage that
+    reads it. An argument is on the stages that read it, and on those of the result that takes over
+    its memory; a result is where it is made. Both may say it themselves (`dist.stages`); an
+    argument that is said to be on one stage can be sent to others.
+
+    Each stage gets a function, with the entry's arguments and results, of the ops that are on it, in the
+    entry's order, which is the pipeline's schedule. A transfer is a `dist.send` in one, where it
+    stood, and a `dist.recv` in the other, as late as may be: right before what reads it; behind what
+    the same stage has sent before; and no later than so that stages never wait for each other in a
+    ring, with room for one message from each stage to each other.
+
+    ```mlir
+    func.func @step(%w0: tensor<4xf32>, %w1: tensor<4xf32>) -> tensor<4xf32> {
+      %0 = graph.negate %w0 {dist.stage = 0 : i64} : tensor<4xf32>
+      %1 = dist.transfer %0 from 0 to 1 : tensor<4xf32>
+      %2 = graph.add %1, %w1 : tensor<4xf32>
+      return %2
+    ```
+    becomes
+    ```mlir
+    func.func @step.0(%w0: … {dist.stages = [0]}, %w1: … {dist.stages = [1]}) -> (… {dist.stages = [1]})
+        attributes {dist.stage = 0 : i64, dist.stage_of = "step"} {
+      %0 = graph.negate %w0 : tensor<4xf32>
+      dist.send %0 to 1 tag = 0 : tensor<4xf32>
+      %1 = dist.absent : tensor<4xf32>
+      return %1
+    func.func @step.1(…) … {
+      %0 = dist.recv from 0 tag = 0 : tensor<4xf32>
+      %1 = graph.add %0, %w1 : tensor<4xf32>
+      return %1
+    ```
+  }];
+}
+
 def DistStrip : Pass<"dist-strip", "::mlir::ModuleOp"> {
   let summary = "removes what tells equal local programs apart";
   let description = [{

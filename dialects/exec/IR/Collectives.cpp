@@ -110,6 +110,17 @@ LogicalResult CollectiveOp::verify() {
   return success();
 }
 
+/// Messages are between stages, of what begins on one: not of blocks that are called.
+static LogicalResult verifyMessage(Operation *op, Type type) {
+  auto block = op->getParentOfType<BlockOp>();
+  if (block && !block->hasAttr("dist.stage"))
+    return op->emitOpError("stands in a block that is no stage's part of an entry (dist.stage)");
+  return verifyBufferType(op, type);
+}
+
+LogicalResult SendOp::verify() { return verifyMessage(*this, getSource().getType()); }
+LogicalResult RecvOp::verify() { return verifyMessage(*this, getTarget().getType()); }
+
 LogicalResult DeviceIndexOp::verify() {
   auto type = cast<MemRefType>(getTarget().getType());
   if (type.getRank() != 0 || !type.getElementType().isSignlessInteger(64))

@@ -327,6 +327,32 @@ def Exec_DeviceIndexOp : Exec_Op<"device_index"> {
   let hasVerifier = 1;
 }
 
+def Exec_SendOp : Exec_Op<"send"> {
+  let summary = "sends a buffer to a stage";
+  let description = [{
+    See `dist.send`. The buffer may be overwritten by what comes behind this instruction.
+
+    ```mlir
+    exec.send %x to 1 tag = 3 : memref<2x4xf32>
+    ```
+  }];
+  let arguments = (ins AnyMemRef:$source, I64Attr:$to, I64Attr:$tag);
+  let assemblyFormat = "$source `to` $to `tag` `=` $tag attr-dict `:` type($source)";
+  let hasVerifier = 1;
+}
+
+def Exec_RecvOp : Exec_Op<"recv"> {
+  let summary = "receives a buffer from a stage";
+  let description = [{
+    ```mlir
+    exec.recv %y from 0 tag = 3 : memref<2x4xf32>
+    ```
+  }];
+  let arguments = (ins AnyMemRef:$target, I64Attr:$from, I64Attr:$tag);
+  let assemblyFormat = "$target `from` $from `tag` `=` $tag attr-dict `:` type($target)";
+  let hasVerifier = 1;
+}
+
 def Exec_ReturnOp : Exec_Op<"return", [Pure, Terminator, HasParent<"BlockOp">]> {
   let summary = "the end of a block";
   let assemblyFormat = "attr-dict";

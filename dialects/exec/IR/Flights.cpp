@@ -33,6 +33,8 @@ void minigptc::exec::forEachAccess(Operation *op, function_ref<void(Value, bool)
         see(copy.getSource(), false);
         see(copy.getTarget(), true);
       })
+      .Case([&](SendOp send) { see(send.getSource(), false); })
+      .Case([&](RecvOp recv) { see(recv.getTarget(), true); })
       .Case([&](DeviceIndexOp index) { see(index.getTarget(), true); });
 }
 

@@ -370,6 +370,8 @@ def GraphSchedule : Pass<"graph-schedule", "::mlir::func::FuncOp"> {
     Then a call whose results are small (16 KiB) moves up to the call of the same function
     before it, if its operands are there: one launch may make both.
 
+    A function that sends or receives messages keeps its order.
+
     ```mlir
     %a = graph.exponential %x : tensor<1024xf32>
     %b = graph.sine %x : tensor<1024xf32>

@@ -203,6 +203,10 @@ struct Schedule : minigptc::graph::impl::GraphScheduleBase<Schedule> {
     if (function.isExternal() || function->hasAttr(attr::kKernel) || function->hasAttr(attr::kHost))
       return;
     Block &block = function.getBody().front();
+    if (llvm::any_of(block.without_terminator(), [](Operation &op) {
+          return isa<MemoryEffectOpInterface>(op) && !isMemoryEffectFree(&op);
+        }))
+      return; // Messages, and what is between them, stand in an order of their own.
     Problem problem(block);
     Liveness asWritten(problem);
     for (unsigned op = 0; op < problem.size(); ++op)

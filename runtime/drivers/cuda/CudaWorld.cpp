@@ -47,21 +47,35 @@ public:
   const NcclApi &nccl() const { return context_->api().nccl; }
   Status run(Queue &queue, const CollectiveProblem &problem, std::span<void *const> inputs,
              std::span<void *const> outputs, const CollectiveSite &site) override;
+  Status send(Queue &queue, const MessageProblem &message, const void *data,
+              uint32_t location) override;
+  Status receive(Queue &queue, const MessageProblem &message, void *data,
+                 uint32_t location) override;
   Status beforeReplay() override;
 
   /// Memory in which collectives bring parts together.
   Status reserve(uint64_t bytes);
   /// Part of a group of calls: the communicator is there when that ends.
   Status join(const DeviceGroup &group, const NcclUniqueId &id);
+  /// ... of a way between two devices, of which this is one.
+  Status joinWay(int64_t from, int64_t to, const NcclUniqueId &id);
   /// A device that ends with a failure: others may wait for it for ever.
   bool leavesOthersWaiting() const;
   void begin() { unfinished_ = false; }
-  size_t numComms() const { return comms_.size(); }
+  size_t numComms() const { return comms_.size() + ways_.size(); }
   /// In a thread of its own; see CudaWorld::abort.
   void abort(size_t number);
   Status asyncError() const;
 
 private:
+  struct Way {
+    int64_t from, to;
+    NcclComm comm;
+  };
+  std::vector<NcclComm> allComms() const;
+  StatusOr<NcclComm> wayOf(const MessageProblem &message) const;
+  /// Submits one end of a message.
+  Status submit(CudaQueue &queue, const MessageProblem &message, void *data);
   StatusOr<NcclComm> commOf(const DeviceGroup &group) const;
   StatusOr<std::byte *> stagingOf(const CudaQueue &queue, uint64_t bytes);
   Status submit(CudaQueue &queue, const CollectiveProblem &problem, std::span<void *const> inputs,
@@ -71,6 +85,7 @@ private:
   int64_t device_;
   ContextRef context_;
   std::vector<std::pair<DeviceGroup, NcclComm>> comms_;
+  std::vector<Way> ways_;
   std::unique_ptr<Buffer> staging_; ///< null: no collective needs any; recordings know the address
   Stream user_ = nullptr;           ///< of `staging_`: its work comes one after the other
   std::atomic<bool> inside_{false}; ///< of NCCL
@@ -82,9 +97,18 @@ CudaWorld::End::~End() {
   if (!context_->enter() || world_.aborted_)
     return;
   context_->driver().ctxSynchronize();
-  for (auto &[group, comm] : comms_)
-    if (comm)
-      nccl().commDestroy(comm);
+  for (NcclComm comm : allComms())
+    nccl().commDestroy(comm);
+}
+
+std::vector<NcclComm> CudaWorld::End::allComms() const {
+  std::vector<NcclComm> all;
+  for (const auto &[group, comm] : comms_)
+    all.push_back(comm);
+  for (const Way &way : ways_)
+    all.push_back(way.comm);
+  std::erase(all, nullptr);
+  return all;
 }
 
 Status CudaWorld::End::reserve(uint64_t bytes) {
@@ -107,6 +131,51 @@ Status CudaWorld::End::join(const DeviceGroup &group, const NcclUniqueId &id) {
                 : std::move(status).withHelp(
                       "NCCL_DEBUG=INFO in the environment tells more; NCCL may be too new for the "
                       "driver");
+}
+
+Status CudaWorld::End::joinWay(int64_t from, int64_t to, const NcclUniqueId &id) {
+  MINIGPTC_RETURN_IF_ERROR(context_->enter());
+  Way &way = ways_.emplace_back(from, to, nullptr);
+  return checkNccl(nccl(), nccl().commInitRank(&way.comm, 2, id, device_ == from ? 0 : 1),
+                   "ncclCommInitRank", nullptr);
+}
+
+StatusOr<NcclComm> CudaWorld::End::wayOf(const MessageProblem &message) const {
+  for (const Way &way : ways_)
+    if (way.from == message.from && way.to == message.to)
+      return way.comm;
+  return Status(StatusCode::internal, message.describe() + " has no communicator");
+}
+
+Status CudaWorld::End::submit(CudaQueue &queue, const MessageProblem &message, void *data) {
+  MINIGPTC_RETURN_IF_ERROR(context_->enter());
+  Inside inside(inside_);
+  if (world_.aborted_)
+    return world_.failure();
+  StatusOr<NcclComm> comm = wayOf(message);
+  if (!comm)
+    return comm.status();
+  bool sends = device_ == message.from;
+  NcclResult result =
+      message.bytes == 0 ? NcclResult::success
+      : sends            ? nccl().send(data, message.bytes, NcclType::i8, 1, *comm, queue.stream())
+                         : nccl().recv(data, message.bytes, NcclType::i8, 0, *comm, queue.stream());
+  Status status = checkNccl(nccl(), result, sends ? "ncclSend" : "ncclRecv", *comm);
+  if (!status)
+    unfinished_ = true;
+  return status;
+}
+
+Status CudaWorld::End::send(Queue &queue, const MessageProblem &message, const void *data,
+                            uint32_t location) {
+  MINIGPTC_RETURN_IF_ERROR(world_.meetings_->send(message, nullptr, location));
+  return submit(static_cast<CudaQueue &>(queue), message, const_cast<void *>(data));
+}
+
+Status CudaWorld::End::receive(Queue &queue, const MessageProblem &message, void *data,
+                               uint32_t location) {
+  MINIGPTC_RETURN_IF_ERROR(world_.meetings_->receive(message, nullptr, location));
+  return submit(static_cast<CudaQueue &>(queue), message, data);
 }
 
 StatusOr<NcclComm> CudaWorld::End::commOf(const DeviceGroup &group) const {
@@ -172,20 +241,24 @@ void CudaWorld::End::abort(size_t number) {
   for (auto end = std::chrono::steady_clock::now() + kPatience;
        inside_ && std::chrono::steady_clock::now() < end;)
     std::this_thread::sleep_for(1ms);
-  NcclComm comm = comms_[number].second;
+  NcclComm comm =
+      number < comms_.size() ? comms_[number].second : ways_[number - comms_.size()].comm;
   if (comm && context_->enter())
     nccl().commAbort(comm);
 }
 
 Status CudaWorld::End::asyncError() const {
-  for (const auto &[group, comm] : comms_) {
+  for (NcclComm comm : allComms()) {
     NcclResult error = NcclResult::success;
-    if (!comm || nccl().commGetAsyncError(comm, &error) != NcclResult::success ||
+    if (nccl().commGetAsyncError(comm, &error) != NcclResult::success ||
         error == NcclResult::success || error == NcclResult::inProgress)
       continue;
     Status status = checkNccl(nccl(), error, "a collective", comm);
-    return Status(status.code(), "device " + std::to_string(device_) + ", among " +
-                                     std::to_string(group.size()) + ": " + status.message());
+    auto group = std::ranges::find(comms_, comm, [](const auto &known) { return known.second; });
+    std::string among =
+        group == comms_.end() ? "between two" : "among " + std::to_string(group->first.size());
+    return Status(status.code(),
+                  "device " + std::to_string(device_) + ", " + among + ": " + status.message());
   }
   return {};
 }
@@ -247,7 +320,27 @@ Status CudaWorld::joinGroups() {
       groups.push_back(problem.group);
   for (size_t number = 0; number < groups.size(); ++number)
     MINIGPTC_RETURN_IF_ERROR(join(groups[number], int64_t(number)));
+  if (store() && !options_.ways.empty())
+    return Status(StatusCode::failedPrecondition,
+                  "stages of a pipeline are devices of one process, not of several")
+        .withHelp("leave the axis 'stage' out of the mesh");
+  for (auto [from, to] : options_.ways)
+    MINIGPTC_RETURN_IF_ERROR(joinWay(from, to));
   return {};
+}
+
+/// Two ranks for each direction: messages one way do not wait for those the other way.
+Status CudaWorld::joinWay(int64_t from, int64_t to) {
+  const NcclApi &nccl = ends_.front()->nccl();
+  NcclUniqueId id{};
+  MINIGPTC_RETURN_IF_ERROR(checkNccl(nccl, nccl.getUniqueId(&id), "ncclGetUniqueId", nullptr));
+  MINIGPTC_RETURN_IF_ERROR(checkNccl(nccl, nccl.groupStart(), "ncclGroupStart", nullptr));
+  Status status;
+  for (int64_t device : {from, to})
+    if (status)
+      status = ends_[size_t(device)]->joinWay(from, to, id);
+  Status ended = checkNccl(nccl, nccl.groupEnd(), "ncclGroupEnd", nullptr);
+  return status ? ended : status;
 }
 
 /// What all members of the device's group know, from the first one.

@@ -1,6 +1,7 @@
 //===- CudaWorld.h - several GPUs together ----------------------*- C++ -*-===//
 //
-// A NCCL communicator for each group of devices, made beforehand: making one is no matter for
+// A NCCL communicator for each group of devices, and for each way that messages go from one device
+// to another, made beforehand: making one is no matter for
 // a step that is being recorded.
 //
 //   StatusOr<std::unique_ptr<CudaWorld>> world = CudaWorld::create(contexts, options);
@@ -60,6 +61,7 @@ private:
   void tellProcesses(const Status &why);
   Status joinGroups();
   Status join(const DeviceGroup &group, int64_t number);
+  Status joinWay(int64_t from, int64_t to);
   StatusOr<NcclUniqueId> idOf(const DeviceGroup &group, int64_t number, int64_t device);
   Status meet(int64_t device, const DeviceGroup &group, const CollectiveProblem *problem,
               const CollectiveSite &site);

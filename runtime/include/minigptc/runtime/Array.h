@@ -48,7 +48,7 @@ struct ArrayShards {
   Mesh mesh;
   PartitionSpec spec;
   TensorType local; ///< of each buffer; parts may fill less of it
-  /// Null: of another process's device.
+  /// Null: of another process's device, or one that has no part.
   std::vector<std::shared_ptr<runtime::ArrayBuffer>> buffers;
   DeviceRange here; ///< the devices of this process
 };
@@ -101,7 +101,8 @@ public:
   bool liesOn(const Mesh &mesh, const PartitionSpec &spec) const;
   /// This process's devices have all of it.
   bool isHere() const;
-  /// A device's buffer as an array that shares it. The device is one of this process.
+  /// A device's buffer as an array that shares it; invalid if it has no part. The device is one of
+  /// this process.
   Array shard(int64_t device) const;
   std::byte *shardData(int64_t device);
   /// The tensor in one piece: this array, or a gathered copy. Invalid if memory is short, or
@@ -121,7 +122,7 @@ private:
   bool collect(Array &result) const;
 
   TensorType type_;
-  /// Sharded: that of the first device here, if it holds everything.
+  /// Sharded: that of the first device here that has a part, if it has everything.
   std::shared_ptr<runtime::ArrayBuffer> storage_;
   std::shared_ptr<const ArrayShards> shards_;
 };

@@ -8,6 +8,9 @@
 //   ShardSlice part = shardOf({8, 6, 4}, spec, mesh, /*device=*/3);   // start [2,0,2], size
 //   [2,6,2]
 //
+// Devices of a pipeline have an axis `stage`, which cuts no tensor: a tensor may be on some stages
+// only, `spec.stages`, and other devices have no part of it.
+//
 //===----------------------------------------------------------------------===//
 #ifndef MINIGPTC_RUNTIME_MESH_H
 #define MINIGPTC_RUNTIME_MESH_H
@@ -62,6 +65,9 @@ struct DeviceRange {
   bool operator==(const DeviceRange &) const = default;
 };
 
+/// The axis whose coordinate is the stage of a pipeline on which a device works.
+inline constexpr std::string_view kStageAxis = "stage";
+
 /// A dimension that no axis cuts.
 struct NoneType {};
 inline constexpr NoneType None;
@@ -80,9 +86,13 @@ struct DimSpec {
 /// Which axes cut each dimension; dimensions behind the last are whole.
 struct PartitionSpec {
   std::vector<DimSpec> dims;
+  /// Ascending: those whose devices have the tensor; none: all devices have their part of it.
+  std::vector<int64_t> stages = {};
+
+  bool isOn(int64_t device, const Mesh &mesh) const;
   /// Without the whole dimensions at its end: equal for equal cuts of a tensor.
   PartitionSpec trimmed() const;
-  /// "P('data', None, ('x', 'y'))".
+  /// "P('data', None, ('x', 'y'))", "P() on stage 1".
   std::string toString() const;
   bool operator==(const PartitionSpec &) const = default;
 };
