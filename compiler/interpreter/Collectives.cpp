@@ -183,5 +183,6 @@ void interpreter::attachShardingModels(MLIRContext *context) {
   attachModel<dist::VaryOp, evaluateIdentity<dist::VaryOp>>(context);
   attachModel<dist::WaitOp, evaluateWait>(context);
   attachModel<dist::TransferOp, evaluateIdentity<dist::TransferOp>>(context);
+  attachModel<dist::ShareOp, evaluateIdentity<dist::ShareOp>>(context);
   attachModel<dist::ManualOp, evaluateManual>(context);
 }

@@ -1,6 +1,9 @@
 //===- Layers.cpp - common layers -----------------------------------------===//
 #include "minigptc/nn/Layers.h"
+#include "minigptc/trace/Pipeline.h"
+#include "minigptc/trace/TraceError.h"
 
+#include <algorithm>
 #include <cmath>
 #include <numeric>
 
@@ -123,8 +126,22 @@ void Sequential::append(std::unique_ptr<Module> module, const Module *first) {
   steps_.push_back([&added](const Operand &x) { return added(x); });
 }
 
+void Sequential::setPieces(std::vector<int64_t> pieces, std::source_location where) {
+  if (pieces.size() != steps_.size())
+    throw TraceError(std::to_string(pieces.size()) + " pieces for " +
+                         std::to_string(steps_.size()) + " layers",
+                     where);
+  if (!std::is_sorted(pieces.begin(), pieces.end()))
+    throw TraceError("pieces of a pipeline follow each other as layers do", where);
+  pieces_ = std::move(pieces);
+}
+
 Value Sequential::forward(Value x) const {
-  for (const Activation &step : steps_)
-    x = step(x);
+  for (size_t i = 0; i < steps_.size(); ++i) {
+    std::optional<PieceScope> piece;
+    if (!pieces_.empty())
+      piece.emplace(pieces_[i]);
+    x = steps_[i](x);
+  }
   return x;
 }

@@ -30,6 +30,7 @@ constexpr StageInfo kStages[] = {
      "graph-infer-index-bounds,graph-inline,graph-simplify-functions,plan-recomputation,"
      "graph-autodiff,graph-inline,graph-simplify-functions"},
     {Stage::step, "step", "func.func(canonicalize,cse),graph-simplify-functions"},
+    {Stage::stage, "stage", "dist-assign-stages,graph-simplify-functions"},
     {Stage::shard, "shard",
      "dist-separate-local,dist-decompose,dist-split-constants,dist-specialize,dist-propagate,"
      "dist-insert-reshards,dist-widen-sums"},

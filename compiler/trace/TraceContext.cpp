@@ -2,6 +2,7 @@
 #include "compiler/trace/TraceContext.h"
 #include "dialects/dist/IR/Dist.h"
 #include "dialects/graph/IR/Graph.h"
+#include "dialects/graph/IR/Pieces.h"
 #include "llvm/ADT/ScopeExit.h"
 
 #include <atomic>
@@ -354,6 +355,8 @@ void TraceContext::inScope(size_t depth, function_ref<void()> body) {
 Tree TraceContext::call(const TracedFunction &traced, const std::source_location &where) {
   auto op =
       func::CallOp::create(scope().builder, location(where), traced.function, traced.operands);
+  if (piece && piece->second == depth() && mesh_.size(kStageAxis) > 1)
+    op->setAttr(graph::attr::kPiece, scope().builder.getI64IntegerAttr(piece->first));
   for (auto [result, axes] : llvm::zip_equal(op.getResults(), traced.varying))
     setVarying(result, axes);
   return rebuild(traced.output, op.getResults());

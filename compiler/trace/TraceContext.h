@@ -190,6 +190,8 @@ public:
 
   /// Places of the calls that lead into library code, innermost last.
   std::vector<std::source_location> callPlaces;
+  /// The piece of a pipeline's model to which calls in the function at this depth belong.
+  std::optional<std::pair<int64_t, size_t>> piece;
   /// File names as locations have them, by those of the places.
   llvm::DenseMap<const char *, mlir::StringAttr> files;
 

@@ -202,6 +202,10 @@ Status Session::Impl::openDevices(const SessionOptions &options) {
 }
 
 Status Session::Impl::connect(const Driver &driver, int threadsPerDevice) {
+  if (processes && !program.messages.empty())
+    return Status(StatusCode::failedPrecondition,
+                  "stages of a pipeline are devices of one process, not of several")
+        .withHelp("leave the axis '" + std::string(kStageAxis) + "' out of the mesh");
   bool roomToSpin = onThisMachine() * std::max(threadsPerDevice, 1) <= availableCores();
   WorldOptions options{.problems = program.collectives,
                        .placeOf = [this](uint32_t l) { return program.placeOf(l); },

@@ -44,6 +44,9 @@ inline constexpr llvm::StringLiteral kBucketBytes = "dist.bucket_bytes";
 inline constexpr llvm::StringLiteral kLocal = "dist.local";
 /// Argument or result of an entry, from stage `spmd` on: a TypeAttr, the whole tensor's type.
 inline constexpr llvm::StringLiteral kGlobalType = "dist.global_type";
+/// Module: a dictionary of `schedule` (a string) and `chunks` (an i64), how micro-batches go through
+/// the stages.
+inline constexpr llvm::StringLiteral kPipeline = "dist.pipeline";
 /// Op of an entry, or function that is one stage's part of an entry: an i64, the stage.
 inline constexpr llvm::StringLiteral kStage = "dist.stage";
 /// Function with kStage: a string, the entry's name.

@@ -27,6 +27,7 @@ def Dist_Dialect : Dialect {
     | `dist.overlap` | module | stage `schedule` puts collectives beside compute |
     | `dist.bucket_bytes` | module | the bytes of a bucket's operands, at most |
     | `dist.local` | a function | a `dist.manual` calls it, directly or through others: its types are local before `spmd`, too |
+    | `dist.pipeline` | module | how micro-batches go through stages: a dictionary of `schedule` and `chunks` |
     | `dist.stage` | an op of an entry function | the stage of a pipeline on which it happens |
     | `dist.stage`, `dist.stage_of` | from stage `spmd` on, a function | it is that stage's part of the entry of that name |
     | `dist.stages` | argument or result of an entry | the stages that have it, ascending; without: all |

@@ -239,6 +239,22 @@ def Dist_TransferOp : Dist_Op<"transfer", [Pure, AllTypesMatch<["input", "result
   let hasVerifier = 1;
 }
 
+def Dist_ShareOp : Dist_Op<"share", [Pure, AllTypesMatch<["input", "result"]>,
+    DeclareOpInterfaceMethods<ShardingRuleOp>]> {
+  let summary = "a stage's value on every stage that reads it";
+  let description = [{
+    As `dist.transfer`, but the result is on no stage of its own: it is there wherever it is
+    read, and so is what is made of it. Stages that do not read it get no message.
+
+    ```mlir
+    %y = dist.share %x from 1 : tensor<f32>
+    ```
+  }];
+  let arguments = (ins Graph_Tensor:$input, I64Attr:$from);
+  let results = (outs Graph_Tensor:$result);
+  let assemblyFormat = "$input `from` $from attr-dict `:` type($input)";
+}
+
 def Dist_SendOp : Dist_Op<"send", [MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "sends this device's part to a stage";
   let description = [{

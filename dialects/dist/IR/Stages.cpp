@@ -24,6 +24,8 @@ graph::ShardingRule TransferOp::getShardingRule() {
   return graph::ShardingRule::elementwise(*this);
 }
 
+graph::ShardingRule ShareOp::getShardingRule() { return graph::ShardingRule::elementwise(*this); }
+
 LogicalResult AbsentOp::verify() {
   for (Operation *user : (*this)->getUsers())
     if (!user->hasTrait<OpTrait::ReturnLike>())

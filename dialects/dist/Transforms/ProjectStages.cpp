@@ -22,12 +22,21 @@ constexpr int64_t kAny = -1;
 
 using Stages = llvm::SmallBitVector;
 
+/// The stage that a transferred or shared value comes from.
+std::optional<int64_t> senderOf(Operation *op) {
+  if (auto transfer = dyn_cast_or_null<TransferOp>(op))
+    return int64_t(transfer.getFrom());
+  if (auto share = dyn_cast_or_null<ShareOp>(op))
+    return int64_t(share.getFrom());
+  return std::nullopt;
+}
+
 SmallVector<int64_t> listOf(const Stages &stages) {
   return llvm::to_vector(
       llvm::map_range(stages.set_bits(), [](int stage) { return int64_t(stage); }));
 }
 
-/// What one stage does: ops, and the ends of transfers.
+/// What one stage does: ops, and the ends of messages, which transfers and shared values are.
 struct Action {
   ActionKind kind = ActionKind::compute;
   Operation *op = nullptr;
@@ -46,7 +55,7 @@ public:
     findNeeded();
     if (failed(placeArguments()))
       return failure();
-    numberTransfers();
+    numberMessages();
     std::vector<std::vector<Action>> actions;
     for (int64_t stage = 0; stage < stages; ++stage)
       actions.push_back(actionsOf(stage));
@@ -72,7 +81,7 @@ private:
         return failure();
       auto transfer = dyn_cast<TransferOp>(op);
       for (Value result : op.getResults())
-        stageOfValue[result] = transfer ? int64_t(transfer.getTo()) : *stage;
+        stageOfValue[result] = transfer ? int64_t(transfer.getTo()) : isa<ShareOp>(op) ? kAny : *stage;
     }
     return success();
   }
@@ -81,7 +90,8 @@ private:
   FailureOr<int64_t> stageOf(Operation *op) {
     auto transfer = dyn_cast<TransferOp>(op);
     auto mark = op->getAttrOfType<IntegerAttr>(attr::kStage);
-    int64_t stage = transfer ? int64_t(transfer.getFrom()) : mark ? mark.getInt() : kAny;
+    std::optional<int64_t> sender = senderOf(op);
+    int64_t stage = sender ? *sender : mark ? mark.getInt() : kAny;
     if (stage >= stages || (transfer && int64_t(transfer.getTo()) >= stages))
       return op->emitOpError() << "is on a stage that the mesh does not have: it has " << stages;
     Value first;
@@ -96,7 +106,7 @@ private:
       if (other != stage)
         return refuse(op, stage, first, operand, other);
     }
-    if (transfer && stageOfValue.lookup_or(transfer.getInput(), kAny) == kAny)
+    if (sender && stageOfValue.lookup_or(op->getOperand(0), kAny) == kAny)
       return op->emitOpError("sends what every stage has");
     return stage;
   }
@@ -162,8 +172,8 @@ private:
       need(value, where);
     for (Operation &op : llvm::reverse(body.without_terminator())) {
       Stages where = neededOn(&op);
-      if (auto transfer = dyn_cast<TransferOp>(op); transfer && where.any())
-        where = only(transfer.getFrom());
+      if (std::optional<int64_t> sender = senderOf(&op); sender && where.any())
+        where = only(*sender);
       if (where.any())
         for (Value operand : op.getOperands())
           need(operand, where);
@@ -218,12 +228,23 @@ private:
 
   //===--- What each stage does ---------------------------------------------===//
 
-  void numberTransfers() {
-    for (auto transfer : body.getOps<TransferOp>())
-      if (neededOn(transfer).any()) {
-        tags[transfer] = int64_t(tags.size());
-        sent[{transfer.getFrom(), transfer.getTo()}].push_back(transfer);
-      }
+  /// Where a transferred or shared value is read, and not made.
+  SmallVector<int64_t> receiversOf(Operation *op) const {
+    int64_t sender = *senderOf(op);
+    Stages where = neededOn(op);
+    if (where.any() && isa<TransferOp>(op))
+      return {int64_t(cast<TransferOp>(op).getTo())};
+    where.reset(unsigned(sender));
+    return listOf(where);
+  }
+
+  void numberMessages() {
+    for (Operation &op : body.without_terminator())
+      if (std::optional<int64_t> sender = senderOf(&op))
+        for (int64_t receiver : receiversOf(&op)) {
+          tags[{&op, receiver}] = int64_t(tags.size());
+          sent[{*sender, receiver}].push_back(&op);
+        }
   }
 
   /// In the entry's order; each message is received before the first that reads it, and those that
@@ -232,27 +253,30 @@ private:
     std::vector<Action> actions;
     std::map<int64_t, size_t> received; // By sender.
     auto receive = [&](Value value) {
-      auto transfer = value.getDefiningOp<TransferOp>();
-      if (!transfer || int64_t(transfer.getTo()) != stage)
+      Operation *op = value.getDefiningOp();
+      if (!tags.contains({op, stage}))
         return;
-      int64_t sender = transfer.getFrom();
-      ArrayRef<TransferOp> channel = sent[{sender, stage}];
-      size_t place = llvm::find(channel, transfer) - channel.begin();
+      int64_t sender = *senderOf(op);
+      ArrayRef<Operation *> channel = sent[{sender, stage}];
+      size_t place = llvm::find(channel, op) - channel.begin();
       for (size_t &next = received[sender]; next <= place; ++next)
         actions.push_back({ActionKind::receive, channel[next], sender});
     };
     for (Operation &op : body.without_terminator()) {
-      auto transfer = dyn_cast<TransferOp>(op);
-      bool sends = transfer && tags.contains(&op) && int64_t(transfer.getFrom()) == stage;
-      if (!sends && (transfer || !neededOn(&op).test(unsigned(stage))))
-        continue;
+      std::optional<int64_t> sender = senderOf(&op);
+      bool isMade = neededOn(&op).test(unsigned(stage)) && !isa<TransferOp>(op);
+      if (sender ? *sender != stage || neededOn(&op).none() : !isMade)
+        continue; // What others send is received by what reads it.
       for (Value operand : op.getOperands())
         receive(operand);
-      actions.push_back(sends ? Action{ActionKind::send, &op, int64_t(transfer.getTo())}
-                              : Action{ActionKind::compute, &op});
+      if (isMade)
+        actions.push_back({ActionKind::compute, &op});
+      for (int64_t receiver : sender ? receiversOf(&op) : SmallVector<int64_t>())
+        actions.push_back({ActionKind::send, &op, receiver});
     }
-    for (Value result : body.getTerminator()->getOperands())
-      receive(result);
+    for (auto [value, where] : llvm::zip(body.getTerminator()->getOperands(), resultStages))
+      if (where.test(unsigned(stage)))
+        receive(value);
     return actions;
   }
 
@@ -273,7 +297,7 @@ private:
     IRMapping map;
     map.map(body.getArguments(), block->getArguments());
     for (const Action &action : actions)
-      emit(action, builder, map);
+      emit(stage, action, builder, map);
     SmallVector<Value> results;
     Operation *terminator = body.getTerminator();
     for (auto [value, where] : llvm::zip(terminator->getOperands(), resultStages))
@@ -283,19 +307,23 @@ private:
     func::ReturnOp::create(builder, terminator->getLoc(), results);
   }
 
-  void emit(const Action &action, OpBuilder &builder, IRMapping &map) {
+  void emit(int64_t stage, const Action &action, OpBuilder &builder, IRMapping &map) {
     if (action.kind == ActionKind::compute) {
-      builder.clone(*action.op, map)->removeAttr(attr::kStage);
+      if (auto share = dyn_cast<ShareOp>(action.op))
+        map.map(share.getResult(), map.lookup(share.getInput()));
+      else
+        builder.clone(*action.op, map)->removeAttr(attr::kStage);
       return;
     }
-    auto transfer = cast<TransferOp>(action.op);
+    Location loc = action.op->getLoc();
+    Value value = action.op->getResult(0);
     if (action.kind == ActionKind::send)
-      SendOp::create(builder, transfer.getLoc(), map.lookup(transfer.getInput()), action.peer,
-                     tags[transfer]);
+      SendOp::create(builder, loc, map.lookup(action.op->getOperand(0)), action.peer,
+                     tags[{action.op, action.peer}]);
     else
-      map.map(transfer.getResult(), RecvOp::create(builder, transfer.getLoc(), transfer.getType(),
-                                                   action.peer, tags[transfer])
-                                        .getResult());
+      map.map(value, RecvOp::create(builder, loc, value.getType(), action.peer,
+                                    tags[{action.op, stage}])
+                         .getResult());
   }
 
   func::FuncOp entry;
@@ -304,14 +332,14 @@ private:
   DenseMap<Value, int64_t> stageOfValue; ///< not: kAny
   DenseMap<Value, Stages> needed;
   SmallVector<Stages> argumentStages, resultStages;
-  DenseMap<Operation *, int64_t> tags; ///< of transfers whose value is needed
-  std::map<std::pair<int64_t, int64_t>, SmallVector<TransferOp>> sent; ///< by from, to
+  DenseMap<std::pair<Operation *, int64_t>, int64_t> tags; ///< by what is sent, and to whom
+  std::map<std::pair<int64_t, int64_t>, SmallVector<Operation *>> sent; ///< by from, to
 };
 
 /// Whether an entry is different on its stages.
 bool hasStages(func::FuncOp entry) {
   for (Operation &op : entry.getBody().front())
-    if (isa<TransferOp>(op) || op.hasAttr(attr::kStage))
+    if (senderOf(&op) || op.hasAttr(attr::kStage))
       return true;
   for (unsigned i = 0; i < entry.getNumArguments(); ++i)
     if (entry.getArgAttr(i, attr::kStages))
@@ -330,14 +358,14 @@ struct ProjectStages : minigptc::dist::impl::DistProjectStagesBase<ProjectStages
       if (!function.isExternal() && function->hasAttr(graph::attr::kEntry) &&
           !function->hasAttr(attr::kStageOf) && hasStages(function))
         entries.push_back(function);
-    WalkResult inside = getOperation().walk([&](TransferOp transfer) {
-      auto function = transfer->getParentOfType<func::FuncOp>();
-      if (stages > 1 && llvm::is_contained(entries, function))
+    WalkResult inside = getOperation().walk([&](Operation *op) {
+      auto function = op->getParentOfType<func::FuncOp>();
+      if (!senderOf(op) || (stages > 1 && llvm::is_contained(entries, function)))
         return WalkResult::advance();
-      transfer.emitOpError(stages > 1
-                               ? "stands in a function that is no entry; stages have messages "
-                                 "where they begin"
-                               : "needs a mesh with an axis 'stage'");
+      op->emitOpError(stages > 1
+                          ? "stands in a function that is no entry; stages have messages where they "
+                            "begin"
+                          : "needs a mesh with an axis 'stage'");
       return WalkResult::interrupt();
     });
     if (inside.wasInterrupted())

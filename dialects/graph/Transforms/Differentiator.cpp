@@ -1,5 +1,6 @@
 //===- Differentiator.cpp - forward and backward functions ----------------===//
 #include "dialects/graph/Transforms/Differentiator.h"
+#include "dialects/graph/IR/Pieces.h"
 #include "dialects/graph/Transforms/FunctionDifferentiator.h"
 #include "dialects/graph/Transforms/FusionCost.h"
 
@@ -120,6 +121,7 @@ void Differentiator::dropUnusedSaves(Operation *call) {
                     [](Value saved) { return saved.use_empty(); }))
     return;
   Operation *without = callWithoutSaves(call, plain);
+  markPiece(without, call);
   for (auto [before, after] : llvm::zip(call->getResults().take_front(kept), without->getResults()))
     before.replaceAllUsesWith(after);
   call->erase();

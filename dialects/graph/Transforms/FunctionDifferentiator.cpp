@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 #include "dialects/graph/Transforms/FunctionDifferentiator.h"
 #include "dialects/graph/IR/Builders.h"
+#include "dialects/graph/IR/Pieces.h"
 
 using namespace mlir;
 using namespace minigptc::graph;
@@ -192,9 +193,13 @@ LogicalResult FunctionDifferentiator::differentiateCall(Operation *&op, ArrayRef
     return success();
   OpBuilder forwardBuilder(op);
   auto forward = parent.callForward(forwardBuilder, op->getLoc(), **inner, op->getOperands());
+  markPiece(forward, op);
   replaceForward(op, forward);
   gradients = parent.callBackward(builder, forward.getLoc(), **inner, forward.getOperands(),
                                   forward.getResults(), cotangents);
+  for (Value gradient : gradients)
+    if (gradient)
+      markPiece(gradient.getDefiningOp(), forward, /*backward=*/true);
   return success();
 }
 

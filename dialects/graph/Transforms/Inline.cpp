@@ -1,4 +1,5 @@
 //===- Inline.cpp - --graph-inline ----------------------------------------===//
+#include "dialects/graph/IR/Pieces.h"
 #include "dialects/graph/Transforms/FunctionGraph.h"
 #include "dialects/graph/Transforms/Passes.h"
 #include "mlir/IR/IRMapping.h"
@@ -20,6 +21,13 @@ int64_t countOps(func::FuncOp function) {
 bool mustStay(func::FuncOp function) {
   return !isPrivateWithBody(function) || function->hasAttr(attr::kHost) ||
          function->hasAttr(attr::kRemat) || function->hasAttr(attr::kKernel);
+}
+
+/// A call that belongs to a piece of a pipeline's model stays one op. What holds such calls does
+/// not: they come to where stages take them from.
+bool isPieceOf(const FunctionGraph::Uses &uses) { return llvm::any_of(uses.calls, isPiece); }
+bool holdsPieces(func::FuncOp function) {
+  return llvm::any_of(function.getBody().front(), [](Operation &op) { return isPiece(&op); });
 }
 
 /// Copies the callee's body in place of the call.
@@ -78,7 +86,8 @@ struct Inline : minigptc::graph::impl::GraphInlineBase<Inline> {
       // Its own calls are inlined now, so its size is final.
       const FunctionGraph::Uses &uses = functions->getUses(function);
       bool isSmall = countOps(function) <= maxOps && !function->hasAttr(attr::kShared);
-      if (!mustStay(function) && (uses.size() == 1 || isSmall))
+      if (!mustStay(function) && !isPieceOf(uses) &&
+          (uses.size() == 1 || isSmall || holdsPieces(function)))
         inlinable.insert(function);
     }
     for (func::FuncOp function : functions->getPostOrder())

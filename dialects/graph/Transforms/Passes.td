@@ -39,7 +39,8 @@ def GraphInline : Pass<"graph-inline", "::mlir::ModuleOp"> {
     by the body, bottom-up. A big function with several call sites stays: a
     block called L times is differentiated, fused and compiled once, and so is a
     small function with `graph.shared` (the update of a parameter). Functions
-    with `graph.entry`, `graph.host`, `graph.remat` or `exec.kernel` always stay.
+    with `graph.entry`, `graph.host`, `graph.remat` or `exec.kernel` always stay, and so do those
+    called as a piece of a pipeline (`graph.piece`); those that call such a piece never do.
     Inlined ops keep both places: the callee's and the call's (`callsite`).
 
     ```mlir

@@ -320,10 +320,6 @@ Status CudaWorld::joinGroups() {
       groups.push_back(problem.group);
   for (size_t number = 0; number < groups.size(); ++number)
     MINIGPTC_RETURN_IF_ERROR(join(groups[number], int64_t(number)));
-  if (store() && !options_.ways.empty())
-    return Status(StatusCode::failedPrecondition,
-                  "stages of a pipeline are devices of one process, not of several")
-        .withHelp("leave the axis 'stage' out of the mesh");
   for (auto [from, to] : options_.ways)
     MINIGPTC_RETURN_IF_ERROR(joinWay(from, to));
   return {};

@@ -26,7 +26,7 @@
 // EXEC: exec.block @main
 // EXEC: exec.gemm {{.*}} loc(#[[CALL]])
 // BACK: error: the module is in stage exec already; there is no way back to fuse
-// UNKNOWN: error: the module is in stage "nowhere", which is none of trace, autodiff, step, shard, spmd, fuse, schedule, exec
+// UNKNOWN: error: the module is in stage "nowhere", which is none of trace, autodiff, step, stage, shard, spmd, fuse, schedule, exec
 
 func.func private @loss(%w: tensor<8x4xf32>, %x: tensor<2x8xf32>) -> tensor<f32> {
   %0 = graph.dot_general %x, %w, batching_dims = [] x [], contracting_dims = [1] x [0] : (tensor<2x8xf32>, tensor<8x4xf32>) -> tensor<2x4xf32> loc("model.cpp":7:3)

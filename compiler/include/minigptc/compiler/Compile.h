@@ -22,7 +22,7 @@ namespace minigptc {
 class Program;
 
 /// A stage of the pipeline, in order; see docs/design/architecture.md.
-enum class Stage { trace, autodiff, step, shard, spmd, fuse, schedule, exec };
+enum class Stage { trace, autodiff, step, stage, shard, spmd, fuse, schedule, exec };
 /// Their names, comma-separated, in order.
 std::string stageNames();
 /// The stage of a name.

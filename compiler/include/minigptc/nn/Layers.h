@@ -146,6 +146,9 @@ public:
     }
   }
   void add(Activation function) { steps_.push_back(std::move(function)); }
+  /// The piece of a pipeline to which each belongs (minigptc/trace/Pipeline.h), ascending.
+  void setPieces(std::vector<int64_t> pieces,
+                 std::source_location where = std::source_location::current());
   size_t size() const { return modules_.size(); }
   Value forward(Value x) const override;
   std::string kind() const override { return "sequential"; }
@@ -154,6 +157,7 @@ private:
   void append(std::unique_ptr<Module> module, const Module *first = nullptr);
   std::vector<std::unique_ptr<Module>> modules_;
   std::vector<Activation> steps_;
+  std::vector<int64_t> pieces_; ///< by step; empty: of none
 };
 
 } // namespace minigptc::nn
