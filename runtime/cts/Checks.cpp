@@ -124,13 +124,25 @@ std::vector<CheckResult> runChecks(const std::vector<Check> &checks, const Check
   return results;
 }
 
-StatusOr<std::string> nameOfDevice(const std::string &driver) {
-  std::vector<Check> ask = {
-      {"name", [](CheckBench &bench) { return passed(bench.device().info().name); }}};
-  CheckResult result = runChecks(ask, {.driver = driver}, [](const CheckResult &) {})[0];
+/// What `answer` says of a driver's device 0.
+static StatusOr<std::string> ask(const std::string &driver,
+                                 std::function<std::string(const DeviceInfo &)> answer) {
+  std::vector<Check> question = {
+      {"device", [=](CheckBench &bench) { return passed(answer(bench.device().info())); }}};
+  CheckResult result = runChecks(question, {.driver = driver}, [](const CheckResult &) {})[0];
   if (!result.ok)
     return Status(StatusCode::failedPrecondition, result.detail);
   return result.detail;
+}
+
+StatusOr<std::string> nameOfDevice(const std::string &driver) {
+  return ask(driver, [](const DeviceInfo &info) { return info.name; });
+}
+
+StatusOr<bool> isEmulated(const std::string &driver) {
+  StatusOr<std::string> answer =
+      ask(driver, [](const DeviceInfo &info) { return info.emulated ? "yes" : "no"; });
+  return answer ? StatusOr<bool>(*answer == "yes") : answer.status();
 }
 
 } // namespace minigptc::runtime

@@ -54,6 +54,7 @@ std::vector<CheckResult> runChecks(const std::vector<Check> &checks, const Check
 
 /// What a driver's device 0 calls itself, or why it cannot be opened.
 StatusOr<std::string> nameOfDevice(const std::string &driver);
+StatusOr<bool> isEmulated(const std::string &driver);
 
 } // namespace minigptc::runtime
 

@@ -40,7 +40,10 @@ constexpr int64_t kMaxCopies = 16;
 /// Drawing every element of a large operand would take longer than timing it.
 constexpr uint64_t kDistinctElements = uint64_t(1) << 16;
 
-bool isEmulated(CheckBench &bench) { return bench.device().info().driver != "cuda"; }
+/// Work of the size that a GPU is timed with would take minutes.
+bool isSlow(CheckBench &bench) {
+  return bench.device().info().emulated || !bench.device().info().records;
+}
 
 /// Seconds of one of the submissions that `submit(i)` makes, i counting up.
 StatusOr<double> secondsEach(CheckBench &bench, const std::function<Status(int64_t)> &submit,
@@ -49,7 +52,7 @@ StatusOr<double> secondsEach(CheckBench &bench, const std::function<Status(int64
   for (int64_t i = 0; i < copies; ++i) // What is prepared once, is prepared here.
     MINIGPTC_RETURN_IF_ERROR(submit(i));
   MINIGPTC_RETURN_IF_ERROR(queue.synchronize());
-  if (isEmulated(bench) || !bench.device().info().records) {
+  if (isSlow(bench)) {
     int64_t start = nanosecondsNow();
     MINIGPTC_RETURN_IF_ERROR(submit(0));
     MINIGPTC_RETURN_IF_ERROR(queue.synchronize());
@@ -82,7 +85,7 @@ StatusOr<double> secondsEach(CheckBench &bench, const std::function<Status(int64
 }
 
 int64_t copiesOf(CheckBench &bench, uint64_t bytes) {
-  if (isEmulated(bench))
+  if (isSlow(bench))
     return 1;
   return std::clamp<int64_t>(int64_t(kBytesBeyondCaches / std::max<uint64_t>(bytes, 1)), 1,
                              kMaxCopies);
@@ -132,7 +135,7 @@ StatusOr<double> timeProduct(CheckBench &bench, const GemmProblem &problem, uint
 
 /// Bytes read and written by a copy of a GiB; FLOP/s of a large product of bf16.
 CheckOutcome measureCopy(CheckBench &bench) {
-  uint64_t bytes = uint64_t(isEmulated(bench) ? 1 : 1024) << 20;
+  uint64_t bytes = uint64_t(isSlow(bench) ? 1 : 1024) << 20;
   MINIGPTC_CTS_LET(a, bench.device().allocate(bytes));
   MINIGPTC_CTS_LET(b, bench.device().allocate(bytes));
   std::vector<std::byte> some(1 << 20);
@@ -146,7 +149,7 @@ CheckOutcome measureCopy(CheckBench &bench) {
 }
 
 CheckOutcome measureProduct(CheckBench &bench) {
-  int64_t n = isEmulated(bench) ? 64 : 8192;
+  int64_t n = isSlow(bench) ? 64 : 8192;
   GemmProblem problem{DType::f32,       n, n,    n, {}, {n, 1, {}, true}, {n, 1, {}, true},
                       {n, 1, {}, true}, 0, false};
   uint64_t bytes = uint64_t(n * n * 2);
@@ -226,7 +229,8 @@ StatusOr<StepTimes> timeStep(const std::string &path, CheckOptions options, Devi
   StepTimes times;
   MINIGPTC_CTS_LET(device, nameOfDevice(options.driver));
   times.device = device;
-  times.emulated = options.driver != "cuda";
+  MINIGPTC_CTS_LET(emulated, isEmulated(options.driver));
+  times.emulated = emulated;
   times.peaks = times.emulated ? DevicePeaks() : peaksOf(times.device);
   for (auto member : {&DevicePeaks::bf16Flops, &DevicePeaks::f32Flops, &DevicePeaks::bytes})
     if (given.*member > 0)

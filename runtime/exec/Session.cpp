@@ -99,7 +99,7 @@ struct Session::Impl {
 
   Program program;
   std::string metadata, name, driver;
-  std::vector<EntryInfo> entries; ///< as `program.entries`
+  std::vector<EntryInfo> entries;          ///< as `program.entries`
   std::shared_ptr<ProcessGroup> processes; ///< null: this one has all devices
   DeviceRange here;                        ///< the devices of this process
   bool stopped = false;                    ///< what the processes decided before the last run
@@ -147,8 +147,9 @@ Status Session::Impl::checkCount(int64_t asked) const {
         .withHelp("compile it for as many, or leave the number out");
   if (here.count > kMaxDriverThreads)
     return Status(StatusCode::failedPrecondition,
-                  "the program is for " + std::to_string(here.count) + " devices; one process has " +
-                      std::to_string(kMaxDriverThreads) + " at most");
+                  "the program is for " + std::to_string(here.count) +
+                      " devices; one process has " + std::to_string(kMaxDriverThreads) +
+                      " at most");
   return {};
 }
 
@@ -172,9 +173,8 @@ Status Session::Impl::openDevices(const SessionOptions &options) {
   int threadsPerDevice = threadsOf(options, onThisMachine());
   int64_t firstOfMachine = processes ? processes->localRank() * here.count : 0;
   for (int64_t number = 0; number < here.count; ++number) {
-    StatusOr<std::unique_ptr<Device>> device =
-        runtime::openDevice(driver, found ? found->indexOf(firstOfMachine + number) : 0,
-                            {.threads = threadsPerDevice});
+    StatusOr<std::unique_ptr<Device>> device = runtime::openDevice(
+        driver, found ? found->indexOf(firstOfMachine + number) : 0, {.threads = threadsPerDevice});
     if (!device)
       return device.status();
     devices.emplace_back().device = std::move(*device);
@@ -248,10 +248,10 @@ StatusOr<std::vector<Array>> Session::Impl::run(size_t number, std::vector<Array
   const Entry &entry = program.entries[number];
   bool onHost = sharesHostMemory();
   Status checked = checkInputs(info, inputs);
-  StatusOr<Placement> placement =
-      checked ? Placement::create(info, program.mesh, here, inputs,
-                                  onHost ? Memory::host : Memory::devices)
-              : StatusOr<Placement>(checked);
+  StatusOr<Placement> placement = checked
+                                      ? Placement::create(info, program.mesh, here, inputs,
+                                                          onHost ? Memory::host : Memory::devices)
+                                      : StatusOr<Placement>(checked);
   if (!processes && !placement)
     return placement.status();
   // On devices of their own, when all that can be short of memory has been taken.
@@ -302,8 +302,8 @@ Status Session::Impl::stepOnDevices(const Entry &entry, std::span<DeviceArgument
   std::function<void()> work = std::exchange(meanwhile, {});
   Status bound = bind(entry, arguments, cancellable);
   if (processes) {
-    Status agreed = agreeToRun(*processes, entry.name, bound, interruptible || !entry.donates,
-                               stopped);
+    Status agreed =
+        agreeToRun(*processes, entry.name, bound, interruptible || !entry.donates, stopped);
     if (bound && !agreed)
       threads->run([&](int64_t d) { devices[size_t(d)].stepper->giveUp(); });
     bound = std::move(agreed);
@@ -414,6 +414,7 @@ std::string Session::target() const {
   const std::string &driver = impl_->devices.front().device->info().driver;
   return driver == "host" ? "cpu" : driver;
 }
+bool Session::isEmulated() const { return impl_->devices.front().device->info().emulated; }
 int Session::threads() const { return impl_->devices.front().device->info().threads; }
 int64_t Session::devices() const { return int64_t(impl_->devices.size()); }
 ProcessGroup *Session::processes() const { return impl_->processes.get(); }
@@ -460,7 +461,7 @@ StatusOr<int64_t> Session::useProductAlgorithms(const ProductAlgorithms &algorit
 
 double Session::measureGemmPeak() const {
   Device *device = impl_->devices.front().device.get();
-  if (device->info().driver == "cuda:test")
+  if (isEmulated())
     return 0; // Its times say nothing of a library's speed.
   std::unique_ptr<Device> all;
   if (devices() > 1) { // One with the threads of all of them.

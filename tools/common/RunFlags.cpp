@@ -169,7 +169,7 @@ minigptc::runTraining(runtime::TrainingSession &training, runtime::Session &sess
 }
 
 void minigptc::printResult(const runtime::TrainingResult &result, const std::string &outDir,
-                           const std::string &target) {
+                           bool emulated) {
   long long steps = (long long)result.steps;
   if (result.made > 0 && !std::isfinite(result.finalLoss))
     std::printf("steps %lld, last loss not finite, updates skipped: %lld, run in %s\n", steps,
@@ -178,6 +178,6 @@ void minigptc::printResult(const runtime::TrainingResult &result, const std::str
     std::printf("steps %lld, none of them now, run in %s\n", steps, outDir.c_str());
   else
     std::printf("steps %lld, final loss %.6g, %.0f tokens/s%s, run in %s\n", steps,
-                result.finalLoss, result.tokensPerSecond, target == "cuda:test" ? " emulated" : "",
+                result.finalLoss, result.tokensPerSecond, emulated ? " emulated" : "",
                 outDir.c_str());
 }

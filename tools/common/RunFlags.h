@@ -60,9 +60,8 @@ runtime::StatusOr<runtime::TrainingResult> runTraining(runtime::TrainingSession 
                                                        const std::string &profile,
                                                        std::unique_ptr<runtime::TrainingLog> log);
 
-/// One line on stdout: what a run on that target came to.
-void printResult(const runtime::TrainingResult &result, const std::string &outDir,
-                 const std::string &target);
+/// One line on stdout: what a run on such devices came to.
+void printResult(const runtime::TrainingResult &result, const std::string &outDir, bool emulated);
 
 } // namespace minigptc
 

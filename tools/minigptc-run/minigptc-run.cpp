@@ -206,7 +206,7 @@ Status train(Session &session, const Flags &flags, const RunConfig &config,
   if (!result)
     return result.status();
   if (isFirst(session.processes()))
-    printResult(*result, options.outDir, options.target);
+    printResult(*result, options.outDir, session.isEmulated());
   return Status::success();
 }
 

@@ -74,10 +74,9 @@ std::string BuildFlags::chosenTarget() const {
   return count && *count > 0 ? "cuda" : "cpu";
 }
 
-std::string BuildFlags::describeTarget() const {
-  std::string name = chosenTarget();
-  return name == "cuda:test" ? name + " (a GPU emulated on the CPU; times say nothing of a GPU)"
-                             : name;
+std::string minigptc::describeTarget(const runtime::Session &session) {
+  return session.target() +
+         (session.isEmulated() ? " (a GPU emulated on the CPU; times say nothing of a GPU)" : "");
 }
 
 Status BuildFlags::check() const {

@@ -34,11 +34,12 @@ struct BuildFlags {
   CompileOptions options() const;
   /// The target, chosen if none is given.
   std::string chosenTarget() const;
-  /// "cuda:test (emulated: …)": what is printed of it.
-  std::string describeTarget() const;
   /// A wrong --target, --gpu-arch or --cpu: to be refused before anything is done.
   runtime::Status check() const;
 };
+
+/// "cuda:test (a GPU emulated …)": what is printed of a program's target.
+std::string describeTarget(const runtime::Session &session);
 
 /// --overlap auto|on|off, of commands that have no BuildFlags too.
 void addOverlapOption(CLI::App &app, std::string &overlap);

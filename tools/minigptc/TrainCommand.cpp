@@ -106,15 +106,13 @@ Status train(TrainFlags &flags, ProcessGroupRef processes) {
                                            .overlap = flags.build.overlap}))
               .c_str(),
           stdout);
-  if (!flags.run.quiet)
-    fprintf(stderr, "target: %s\n", flags.build.describeTarget().c_str());
   runtime::StatusOr<LoadedProgram> loaded = buildSession(*config, {}, flags.build);
   if (!loaded)
     return loaded.status();
   if (!flags.run.quiet)
-    fprintf(stderr, "compiled in %.2f s (%lld kernels, %lld not in the cache)\n",
-            loaded->stats.totalSeconds, (long long)loaded->stats.kernels,
-            (long long)loaded->stats.kernelsCompiled);
+    fprintf(stderr, "target: %s\ncompiled in %.2f s (%lld kernels, %lld not in the cache)\n",
+            describeTarget(loaded->session).c_str(), loaded->stats.totalSeconds,
+            (long long)loaded->stats.kernels, (long long)loaded->stats.kernelsCompiled);
 
   training->setCompileReport(report(loaded->stats));
   training->setGemmPeak([&] { return loaded->session.measureGemmPeak(); });
@@ -124,7 +122,7 @@ Status train(TrainFlags &flags, ProcessGroupRef processes) {
   if (!result)
     return result.status();
   if (isFirst(processes.get()))
-    printResult(*result, options.outDir, options.target);
+    printResult(*result, options.outDir, loaded->session.isEmulated());
   return Status::success();
 }
 

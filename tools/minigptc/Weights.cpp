@@ -108,7 +108,7 @@ runtime::StatusOr<TrainedModel> minigptc::loadTrained(const WeightFlags &flags,
   if (!loaded)
     return loaded.status();
   if (!quiet)
-    fprintf(stderr, "target: %s\n", build.describeTarget().c_str());
+    fprintf(stderr, "target: %s\n", describeTarget(loaded->session).c_str());
   if (source->checkpoint)
     return TrainedModel{std::move(source->config), std::move(loaded->session),
                         runtime::parametersOf(source->checkpoint->tensors)};

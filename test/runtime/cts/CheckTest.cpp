@@ -107,6 +107,13 @@ TEST_CASE("checks: a driver that is not there fails them all") {
   CHECK_THAT(results[0].detail, Catch::Contains("abacus"));
 }
 
+TEST_CASE("checks: the host stands for nothing else") {
+  StatusOr<bool> emulated = isEmulated("host");
+  REQUIRE(emulated.ok());
+  CHECK_FALSE(*emulated);
+  CHECK_FALSE(isEmulated("abacus").ok());
+}
+
 TEST_CASE("records: a kernel agrees with itself, and not with what is wrong") {
   ProgramFile file;
   auto records = recordKernels(file.path, {.driver = "host"}, ignore);

@@ -135,8 +135,10 @@ TEST_CASE("cuda: devices by number, with their names") {
   CHECK(none.code() == StatusCode::notFound);
   CHECK(none.message() == "there is no cuda:fake:2: the machine has 2 GPUs");
   CHECK(driver->open(-1, {}).status().code() == StatusCode::notFound);
+  CHECK_FALSE(require(driver->open(0, {}))->info().emulated);
   fake.table->emulated = true;
   CHECK(require(driver->open(0, {}))->info().name == "emulated: Fake GPU");
+  CHECK(require(driver->open(0, {}))->info().emulated);
   fake.arch = 75;
   CHECK(driver->open(0, {}).status().message() ==
         "emulated: Fake GPU is too old: it is sm_75, needed is sm_80");

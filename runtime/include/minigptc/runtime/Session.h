@@ -137,11 +137,12 @@ public:
   const std::string &deviceName() const;
   /// What the program runs on, by the name that compiling has for it: "cpu", "cuda", "cuda:test".
   std::string target() const;
-  int threads() const; ///< of one device
-  int64_t devices() const; ///< of this process
+  bool isEmulated() const;         ///< its times say nothing of what the program is for
+  int threads() const;             ///< of one device
+  int64_t devices() const;         ///< of this process
   ProcessGroup *processes() const; ///< null: there is one
   DeviceRange here() const;        ///< the mesh's devices that are of this process
-  const Mesh &mesh() const; ///< no axes: a program for one device
+  const Mesh &mesh() const;        ///< no axes: a program for one device
   /// Of the device that has the least of its own free now, the program's code and constants
   /// being there; none: devices that share the host's memory.
   std::optional<MemorySize> deviceMemory() const;
