@@ -117,11 +117,6 @@ public:
   }
 
   Status checkProcesses(int64_t devices) const override {
-    StatusOr<std::shared_ptr<const CudaApi>> found = api();
-    if (found && (*found)->provide)
-      return Status(StatusCode::invalidArgument,
-                    "emulated GPUs (" + name_ + ") are of one process, and several were started")
-          .withHelp("unset WORLD_SIZE, or take --target cpu, whose devices several can share");
     return devices == 1 ? Status() : oneForEach(devices);
   }
 

@@ -16,6 +16,8 @@ using namespace std::chrono_literals;
 static constexpr auto kWatchPeriod = 100ms;
 /// How long a call into NCCL has to end by itself before its communicator is aborted.
 static constexpr auto kPatience = 2s;
+/// How long after an error of NCCL there may be news of why.
+static constexpr auto kNews = 3s;
 /// How long process 0 waits for the others' end.
 static constexpr auto kFarewell = 20s;
 
@@ -306,11 +308,19 @@ Status CudaWorld::awaitProcesses() {
                    : store()->get(name_ + "all are here").status();
 }
 
-/// Process 0 serves the store for a while, until nobody looks into it any more.
+/// Process 0 serves the store for a while, until nobody looks into it any more, or one has failed.
 void CudaWorld::leaveProcesses() {
-  Status told = store()->set(name_ + "has left " + std::to_string(options_.process.rank), "");
-  for (int64_t rank = 1; told && isFirst() && rank < options_.process.count; ++rank)
-    told = store()->get(name_ + "has left " + std::to_string(rank), kFarewell).status();
+  if (!store()->set(name_ + "has left " + std::to_string(options_.process.rank), ""))
+    return;
+  auto mayLookIn = [&](int64_t rank) {
+    StatusOr<std::optional<std::string>> left =
+        store()->find(name_ + "has left " + std::to_string(rank));
+    return left && !*left && !failureElsewhere();
+  };
+  auto end = std::chrono::steady_clock::now() + kFarewell;
+  for (int64_t rank = 1; isFirst() && rank < options_.process.count; ++rank)
+    while (mayLookIn(rank) && std::chrono::steady_clock::now() < end)
+      std::this_thread::sleep_for(5ms);
 }
 
 Status CudaWorld::joinGroups() {
@@ -437,7 +447,7 @@ void CudaWorld::finish(int64_t device, const Status &status) {
     why = {}; // Those who wait do so on the host. Of other processes nobody knows.
   }
   if (!why)
-    abort(why);
+    abort(status ? awaitReason(why) : why);
   std::lock_guard lock(mutex_);
   --running_;
 }
@@ -504,7 +514,7 @@ void CudaWorld::watch() {
     if (error)
       continue;
     lock.unlock();
-    abort(error);
+    abort(awaitReason(error));
     lock.lock();
   }
 }
@@ -517,13 +527,28 @@ Status CudaWorld::findAsyncError(bool alwaysAsksStore) {
       error = end->asyncError();
   if (!store() || (error && !alwaysAsksStore))
     return error;
+  if (std::optional<Status> elsewhere = failureElsewhere())
+    return *elsewhere;
+  StatusOr<std::optional<std::string>> asked = store()->find(name_ + "failed");
+  return asked || !error ? error : asked.status(); // Process 0 has ended, with the store.
+}
+
+std::optional<Status> CudaWorld::failureElsewhere() {
   if (Status others = options_.process.failure ? options_.process.failure() : Status(); !others)
     return others;
   StatusOr<std::optional<std::string>> failed = store()->find(name_ + "failed");
-  if (!failed)
-    return error ? failed.status() : error;
-  // It knows better why.
-  return *failed ? Status(StatusCode::internal, "another process has failed: " + **failed) : error;
+  if (failed && *failed)
+    return Status(StatusCode::internal, "another process has failed: " + **failed);
+  return std::nullopt;
+}
+
+/// NCCL sees that a connection has ended, maybe before this process is told whose and why.
+Status CudaWorld::awaitReason(Status reported) {
+  for (auto end = std::chrono::steady_clock::now() + kNews;
+       store() && std::chrono::steady_clock::now() < end; std::this_thread::sleep_for(20ms))
+    if (std::optional<Status> elsewhere = failureElsewhere())
+      return *elsewhere;
+  return reported;
 }
 
 } // namespace minigptc::runtime::cuda

@@ -33,6 +33,7 @@
 #include "runtime/collectives/InProcess.h"
 #include "runtime/drivers/cuda/CudaMemory.h"
 
+#include <optional>
 #include <thread>
 #include <vector>
 
@@ -72,6 +73,10 @@ private:
   void watch();
   /// What NCCL, or the store, has to tell.
   Status findAsyncError(bool alwaysAsksStore);
+  /// What is known of another process's failure; none: nothing.
+  std::optional<Status> failureElsewhere();
+  /// What NCCL reports of a process that has ended, others know better.
+  Status awaitReason(Status reported);
 
   WorldOptions options_;
   std::string name_;                         ///< before keys in the store

@@ -1,6 +1,8 @@
 #include "runtime/drivers/cuda/test/Collectives.h"
 
 #include "runtime/collectives/CollectiveWork.h"
+#include "runtime/drivers/cuda/test/Rendezvous.h"
+#include "runtime/drivers/cuda/test/Spread.h"
 
 #include <algorithm>
 #include <cstring>
@@ -61,10 +63,7 @@ private:
 
 void Unit::compare(const Entry &mine, const Entry &other, int otherRank) const {
   const CollectiveCall &a = *mine.call, &b = *other.call;
-  bool same = a.type == b.type && a.count == b.count;
-  if (!a.isMessage())
-    same &= a.kind == b.kind && (a.kind == CallKind::allGather || a.combine == b.combine);
-  if (same || comm->clique->failed)
+  if (matches(a, b) || comm->clique->failed)
     return;
   comm->clique->failed = true;
   machine.report(HazardKind::collectiveMismatch,
@@ -189,13 +188,7 @@ void Unit::compute(const Operation &operation, size_t index) const {
     std::memmove(outputs[1], inputs[0], call.inputBytes(2));
     return;
   }
-  CollectiveProblem problem;
-  problem.kind = call.kind == CallKind::allReduce   ? CollectiveKind::allReduce
-                 : call.kind == CallKind::allGather ? CollectiveKind::allGather
-                                                    : CollectiveKind::reduceScatter;
-  problem.combine = reduceOf(call.combine);
-  problem.group = {{1}, {int64_t(entries.size())}};
-  problem.operands = {{.dtype = dtypeOf(call.type), .block = int64_t(call.count)}};
+  CollectiveProblem problem = problemOf(call, int(entries.size()));
   for (size_t rank = 0; rank < entries.size(); ++rank)
     doShare(problem, 0, int64_t(rank), inputs, outputs);
 }
@@ -234,6 +227,13 @@ void Unit::run(const std::vector<Operation *> &together) const {
 
 } // namespace
 
+Clique::Clique() = default;
+Clique::~Clique() = default;
+
+bool Clique::isHere(int rank) const {
+  return devices[size_t(rank)] >= 0 || (meeting && meeting->hasMet(rank));
+}
+
 int Clique::firstAborted() const {
   auto found = std::ranges::find(aborted, true);
   return found == aborted.end() ? -1 : int(found - aborted.begin());
@@ -244,9 +244,29 @@ void Clique::close() {
   collectives.clear();
   sends.clear();
   receives.clear();
+  if (spread)
+    spread->close();
   for (const auto &member : members)
     if (auto comm = member.lock())
       comm->lastOperation = nullptr;
+}
+
+bool matches(const CollectiveCall &a, const CollectiveCall &b) {
+  bool same = a.type == b.type && a.count == b.count && a.isMessage() == b.isMessage();
+  if (!a.isMessage())
+    same &= a.kind == b.kind && (a.kind == CallKind::allGather || a.combine == b.combine);
+  return same;
+}
+
+CollectiveProblem problemOf(const CollectiveCall &call, int ranks) {
+  CollectiveProblem problem;
+  problem.kind = call.kind == CallKind::allReduce   ? CollectiveKind::allReduce
+                 : call.kind == CallKind::allGather ? CollectiveKind::allGather
+                                                    : CollectiveKind::reduceScatter;
+  problem.combine = reduceOf(call.combine);
+  problem.group = {{1}, {int64_t(ranks)}};
+  problem.operands = {{.dtype = dtypeOf(call.type), .block = int64_t(call.count)}};
+  return problem;
 }
 
 uint64_t bytesOf(NcclType type) {
@@ -284,7 +304,10 @@ Work collectiveWork(Machine &machine, const std::shared_ptr<CommState> &comm,
   if (calls.size() > 1)
     label += " and " + std::to_string(calls.size() - 1) + " more";
   Work work{.label = label};
-  work.collective = std::make_shared<Unit>(machine, comm, std::move(calls));
+  if (comm->clique->spread)
+    work.collective = spreadUnit(machine, comm, std::move(calls));
+  else
+    work.collective = std::make_shared<Unit>(machine, comm, std::move(calls));
   return work;
 }
 

@@ -1,6 +1,6 @@
 //===- Collectives.h - emulated communicators -------------------*- C++ -*-===//
 //
-// The ranks of a communicator live in one process. The nth call of a rank belongs to the nth
+// The ranks of a communicator live in one process; if not, see Spread.h. The nth call of a rank belongs to the nth
 // call of every other, and the nth send from a to b to b's nth receive from a, whenever they
 // run: so what does not match is found when it is submitted. Calls run together, once the
 // operations of all ranks have come to the head of their streams, and combine in the order of
@@ -15,6 +15,7 @@
 #define MINIGPTC_RUNTIME_DRIVERS_CUDA_TEST_COLLECTIVES_H
 
 #include "runtime/drivers/cuda/test/Machine.h"
+#include "runtime/hal/Collective.h"
 
 #include <tuple>
 
@@ -39,8 +40,14 @@ struct CollectiveCall {
 
 /// Which of the library's types have how many bytes; 0: none.
 uint64_t bytesOf(NcclType type);
+/// Whether two ranks mean the same: of a message, one the other end of it.
+bool matches(const CollectiveCall &a, const CollectiveCall &b);
+/// A collective, no message, as our collectives have it.
+CollectiveProblem problemOf(const CollectiveCall &call, int ranks);
 
 struct Clique;
+struct Spread;
+class Rendezvous;
 
 /// One rank of a communicator.
 struct CommState {
@@ -58,6 +65,9 @@ struct Clique {
     const CollectiveCall *call = nullptr;
   };
   int number = 0;
+  NcclUniqueId id{};
+  std::unique_ptr<Rendezvous> meeting; ///< while a lone rank looks for those of other processes
+  std::shared_ptr<Spread> spread;      ///< null: all ranks are in this process
   std::vector<std::weak_ptr<CommState>> members; ///< by rank
   std::vector<int> devices;                      ///< by rank; -1: not there
   int joined = 0;
@@ -68,8 +78,12 @@ struct Clique {
   std::map<std::tuple<int, int, uint64_t>, Entry> sends, receives; ///< from, to, which
   std::map<std::pair<int, int>, uint64_t> sent, received;
 
+  Clique();
+  ~Clique();
   int size() const { return int(devices.size()); }
   int firstAborted() const; ///< a rank, or -1
+  /// Ranks of this process, or that it has met.
+  bool isHere(int rank) const;
   /// No call is to come: forgets those that were, which know the communicator.
   void close();
 };

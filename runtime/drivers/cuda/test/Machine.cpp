@@ -3,6 +3,8 @@
 #include "runtime/base/Log.h"
 #include "runtime/base/MemoryLimits.h"
 #include "runtime/drivers/cuda/test/Collectives.h"
+#include "runtime/drivers/cuda/test/Neighbours.h"
+#include "runtime/drivers/cuda/test/Rendezvous.h"
 
 #include <algorithm>
 #include <atomic>
@@ -52,6 +54,7 @@ Machine::~Machine() {
   theMachine = nullptr;
   for (const auto &[id, clique] : cliques)
     clique->close();
+  neighbours = nullptr; // Without the mutex, for which their threads may wait.
 }
 
 void Machine::note(HazardKind kind, const std::string &text) {

@@ -58,6 +58,7 @@ struct ProductPreference;
 struct ProductEngine;
 struct CommState;
 struct Clique;
+class Neighbours;
 
 class Machine {
 public:
@@ -97,8 +98,13 @@ public:
   void reportHostAccess(const Operation &operation, bool write);
   /// Lets other threads call until `reached`, or the patience is at its end.
   bool waitFor(Lock &lock, const std::function<bool()> &reached);
+  bool waitFor(Lock &lock, const std::function<bool()> &reached, std::chrono::milliseconds time);
   /// Something that other threads may wait for has changed.
   void wake() { changed.notify_all(); }
+  /// Another process has done something.
+  void heard() { ++messages, wake(); }
+  /// What this process has done so far.
+  uint64_t work() const { return submissions + executions; }
 
   // Memory. -------------------------------------------------------------------
   DeviceAllocation *findMemory(DevicePtr pointer, uint64_t bytes, int *device = nullptr);
@@ -148,6 +154,7 @@ public:
   HandleTable<NcclComm, CommState> comms;
   std::map<std::string, std::shared_ptr<Clique>> cliques; ///< by unique id
   int cliquesMade = 0;
+  std::unique_ptr<Neighbours> neighbours; ///< null: no communicator is of several processes
 
 private:
   /// One operation, here or in another thread's call; after a time of neither, a finding.
@@ -161,7 +168,7 @@ private:
 
   std::vector<std::shared_ptr<Lane>> lanes;
   uint32_t lanesMade = 0;
-  uint64_t submissions = 0, executions = 0;
+  uint64_t submissions = 0, executions = 0, messages = 0;
   std::condition_variable changed;
 };
 

@@ -1,5 +1,6 @@
-// NCCL's functions, emulated between the devices of this process.
-#include "runtime/drivers/cuda/test/Collectives.h"
+// NCCL's functions, emulated between the devices of this process, or of several of one machine.
+#include "runtime/drivers/cuda/test/Rendezvous.h"
+#include "runtime/drivers/cuda/test/Spread.h"
 
 #include <algorithm>
 #include <cstring>
@@ -43,21 +44,61 @@ NcclResult noComm(Machine &machine) {
 
 NcclResult getUniqueId(NcclUniqueId *id) {
   return enterNccl([&](Machine &, Lock &) {
-    std::string text = "emulated communicator " + std::to_string(nextHandle());
-    std::memset(id->bytes, 0, sizeof(id->bytes));
-    std::memcpy(id->bytes, text.data(), text.size());
+    *id = newUniqueId();
     return NcclResult::success;
   });
 }
 
+/// How often a rank looks for those of other processes.
+constexpr std::chrono::milliseconds kLook{2};
+
+/// Looks for ranks of other processes, as long as this one has one alone.
+NcclResult meetOthers(Machine &machine, const std::shared_ptr<Clique> &clique) {
+  if (clique->joined > 1) {
+    clique->meeting = nullptr;
+    return NcclResult::success;
+  }
+  if (!clique->meeting) {
+    auto mine = std::ranges::find_if(clique->devices, [](int device) { return device >= 0; });
+    clique->meeting = std::make_unique<Rendezvous>(
+        clique->id, Rendezvous::Member{.rank = int32_t(mine - clique->devices.begin()),
+                                       .ranks = clique->size(),
+                                       .device = *mine});
+  }
+  Rendezvous &meeting = *clique->meeting;
+  meeting.goOn();
+  if (!meeting.error().empty()) {
+    auto ended = std::move(clique->meeting);
+    clique->failed = true;
+    HazardKind kind = ended->isSameDevice() ? HazardKind::refusedCall
+                                            : HazardKind::collectiveMismatch;
+    return refuse(machine, "ncclCommInitRank: " + ended->error(), kind, NcclResult::invalidUsage);
+  }
+  if (meeting.isComplete()) {
+    spreadClique(machine, clique, meeting.mine().rank, meeting);
+    clique->meeting = nullptr;
+  }
+  return NcclResult::success;
+}
+
 /// Success once every rank is there.
 NcclResult awaitRanks(Machine &machine, Lock &lock, const std::shared_ptr<Clique> &clique) {
-  if (machine.waitFor(lock, [&] { return clique->joined == clique->size(); }))
+  auto end = std::chrono::steady_clock::now() +
+             std::chrono::milliseconds(machine.options.patienceMilliseconds);
+  while (clique->joined < clique->size() && std::chrono::steady_clock::now() < end) {
+    if (NcclResult result = meetOthers(machine, clique); result != NcclResult::success)
+      return result;
+    if (clique->spread)
+      return NcclResult::success;
+    machine.waitFor(lock, [&] { return clique->joined == clique->size(); }, kLook);
+  }
+  if (clique->joined == clique->size())
     return NcclResult::success;
   std::string absent;
   for (int rank = 0; rank < clique->size(); ++rank)
-    if (clique->devices[size_t(rank)] < 0)
+    if (!clique->isHere(rank))
       absent += (absent.empty() ? "" : ", ") + std::to_string(rank);
+  clique->meeting = nullptr;
   machine.report(HazardKind::missingRank,
                  "ncclCommInitRank of communicator " + std::to_string(clique->number) + " of " +
                      std::to_string(clique->size()) + " ranks waits for ever for rank " + absent);
@@ -71,10 +112,14 @@ NcclResult commInitRank(NcclComm *handle, int ranks, NcclUniqueId id, int rank) 
     if (!device || ranks < 1 || rank < 0 || rank >= ranks)
       return refuse(machine, "ncclCommInitRank: rank " + std::to_string(rank) + " of " +
                                  std::to_string(ranks) + ", or no current context");
+    if (std::string machineName = foreignMachine(id); !machineName.empty())
+      return refuse(machine, "ncclCommInitRank: the id is of machine " + machineName +
+                                 "; emulated GPUs of several processes are of one machine");
     auto &clique = machine.cliques[std::string(id.bytes, sizeof(id.bytes))];
     if (!clique) {
       clique = std::make_shared<Clique>();
       clique->number = ++machine.cliquesMade;
+      clique->id = id;
       clique->devices.assign(size_t(ranks), -1);
       clique->members.resize(size_t(ranks));
       clique->aborted.resize(size_t(ranks));
@@ -136,7 +181,7 @@ void awaitGraphs(Machine &machine, Lock &lock, const CommState &comm, const char
 
 /// The last rank gives back the memory of all, which waits for their devices.
 void leaveClique(Machine &machine, Lock &lock, const std::shared_ptr<Clique> &clique) {
-  if (++clique->left < clique->size())
+  if (++clique->left < (clique->spread ? 1 : clique->size()))
     return;
   machine.awaitDevices(lock, clique->devices);
   clique->close();
@@ -168,6 +213,8 @@ NcclResult commAbort(NcclComm handle) {
     if (!comm)
       return noComm(machine);
     comm->clique->aborted[size_t(comm->rank)] = true;
+    if (comm->clique->spread)
+      comm->clique->spread->sendAll({.kind = PeerMessage::aborted});
     comm->lastOperation = nullptr;
     machine.drain(); // Its calls end.
     awaitGraphs(machine, lock, *comm, "ncclCommAbort");
@@ -182,7 +229,9 @@ NcclResult commGetAsyncError(NcclComm handle, NcclResult *error) {
     std::shared_ptr<CommState> comm = machine.comms.find(handle);
     if (!comm)
       return noComm(machine);
-    *error = comm->clique->failed ? NcclResult::remoteError : NcclResult::success;
+    const Clique &clique = *comm->clique;
+    bool lost = clique.failed || (clique.spread && clique.spread->firstGone() >= 0);
+    *error = lost ? NcclResult::remoteError : NcclResult::success;
     return NcclResult::success;
   });
 }

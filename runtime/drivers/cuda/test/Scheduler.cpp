@@ -1,5 +1,5 @@
 // Which pending operation runs next, and what happens when none can.
-#include "runtime/drivers/cuda/test/Machine.h"
+#include "runtime/drivers/cuda/test/Spread.h"
 
 #include <algorithm>
 
@@ -160,8 +160,8 @@ void Machine::reportHostAccess(const Operation &operation, bool write) {
 void Machine::progress(Lock &lock) {
   if (step())
     return;
-  uint64_t seen = submissions + executions;
-  if (!waitFor(lock, [&] { return submissions + executions != seen; }))
+  uint64_t seen = work() + messages;
+  if (!waitFor(lock, [&] { return work() + messages != seen; }))
     reportStuck();
 }
 
@@ -182,7 +182,12 @@ Result Machine::synchronise(Lock &lock, const std::shared_ptr<Operation> &operat
 }
 
 bool Machine::waitFor(Lock &lock, const std::function<bool()> &reached) {
-  return changed.wait_for(lock, std::chrono::milliseconds(options.patienceMilliseconds), reached);
+  return waitFor(lock, reached, std::chrono::milliseconds(options.patienceMilliseconds));
+}
+
+bool Machine::waitFor(Lock &lock, const std::function<bool()> &reached,
+                      std::chrono::milliseconds time) {
+  return changed.wait_for(lock, time, reached);
 }
 
 void Machine::reportStuck() {
@@ -200,6 +205,8 @@ void Machine::reportStuck() {
   std::string order;
   for (const auto &operation : stuck)
     order += (order.empty() ? "" : ", ") + *operation->name;
+  if (std::string elsewhere = waitingElsewhere(*this); !elsewhere.empty())
+    order += "; " + elsewhere;
   if (!someoneMissing)
     report(HazardKind::collectiveMismatch,
            "every rank waits for another, as they call in different orders: " + order);
