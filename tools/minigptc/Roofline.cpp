@@ -132,9 +132,15 @@ runtime::StatusOr<StepCost> minigptc::costOf(const Program &program, const std::
   std::string names;
   for (const runtime::Entry &candidate : program.entries) {
     if (candidate.name == entry) {
-      Counter counter(program, gpu);
-      counter.visit(candidate.block, 1);
-      return StepCost{gpu, entry, counter.sorted(), program.mesh.numDevices()};
+      std::optional<StepCost> most;
+      for (uint32_t block : candidate.blocks) {
+        Counter counter(program, gpu);
+        counter.visit(block, 1);
+        StepCost cost{gpu, entry, counter.sorted(), program.mesh.numDevices()};
+        if (!most || cost.total().seconds > most->total().seconds)
+          most = std::move(cost);
+      }
+      return *std::move(most);
     }
     names += (names.empty() ? "" : ", ") + std::string(candidate.name);
   }

@@ -59,7 +59,8 @@ struct StepCost {
   InstructionCost total(std::optional<CostClass> kind = std::nullopt) const;
 };
 
-/// Instructions of loops and calls count as often as they run. What the host does is free.
+/// Instructions of loops and calls count as often as they run. What the host does is free. Of a
+/// pipeline, a device of the stage that takes longest.
 runtime::StatusOr<StepCost> costOf(const runtime::Program &program, const std::string &entry,
                                    const Gpu &gpu);
 
