@@ -131,7 +131,6 @@ Outcome runOnce(const std::vector<std::byte> &artifact, uint64_t seed) {
 /// How the edits of a kind came out.
 struct Count {
   int all = 0, reported = 0, differs = 0, harmless = 0;
-  int unused = 0; ///< records of an event that nothing waits for
 };
 
 /// What a run comes to in which one call is wrong: under the first seed that somebody reports
@@ -162,7 +161,7 @@ TEST_CASE("the schedule of a training step made wrong") {
   REQUIRE(expected.error == "");
   std::vector<Site> sites = options.collectives ? saboteur.sitesOfCollectives() : saboteur.sites();
   REQUIRE(!sites.empty());
-  std::set<Site> unused = saboteur.unusedRecords();
+  size_t unused = saboteur.unusedRecords().size();
 
   std::vector<std::byte> alone = options.devices > 1 ? compileModel("off") : artifact;
   CHECK((alone != artifact) == (options.devices > 1));
@@ -180,17 +179,17 @@ TEST_CASE("the schedule of a training step made wrong") {
       continue;
     ++counts[site.edit].all;
     std::string outcome = judge(artifact, site, expected.results, counts[site.edit]);
-    counts[site.edit].unused += unused.contains(site);
     if (options.list)
       std::cout << site.toString() << ": " << outcome << std::endl;
   }
-  std::cout << "edit | all | reported | other results | nothing changes | of an unused event\n";
+  std::cout << "edit | all | reported | other results | nothing changes\n";
   for (const auto &[edit, count] : counts) {
     std::cout << describe(edit) << " | " << count.all << " | " << count.reported << " | "
-              << count.differs << " | " << count.harmless << " | " << count.unused << "\n";
+              << count.differs << " | " << count.harmless << "\n";
     // Right or wrong by luck, and nobody says so: that must not be.
     CHECK(count.differs == 0);
   }
+  std::cout << "of all records " << unused << " are of events that nothing asks for\n";
 }
 
 int main(int argc, char **argv) {
