@@ -42,6 +42,7 @@ struct StepTimes {
   bool emulated = false;
   DevicePeaks peaks;
   double productFlops = 0, copyBytes = 0; ///< the best measured here, per second; 0: not measured
+  std::string productSize;                ///< "8192 x 8192 x 8192 bf16"
   std::vector<TimedWork> work;            ///< the most expensive first
 };
 
