@@ -38,6 +38,8 @@ public:
   nn::CachedOutput nextLogits(const Tree &params, const Tree &cache, const Operand &tokens,
                               const Operand &position, const Operand &last) const;
 
+  /// By block, which piece of a pipeline it is in (minigptc/trace/Pipeline.h).
+  virtual void setPieces(std::vector<int64_t> pieces) = 0;
   /// Whether weight files hold this parameter transposed, as [out, in].
   virtual bool isTransposedInFiles(const nn::ParameterInfo &parameter) const { return false; }
   /// Random streams that training draws from.

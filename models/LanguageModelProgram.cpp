@@ -1,6 +1,7 @@
 //===- LanguageModelProgram.cpp - entry functions of a language model -----===//
 #include "minigptc/optim/Optimizer.h"
 #include "minigptc/trace/ControlFlow.h"
+#include "minigptc/trace/Pipeline.h"
 #include "minigptc/trace/Transforms.h"
 #include "models/Registry.h"
 #include "runtime/train/TrainingProgram.h"
@@ -334,8 +335,13 @@ Program minigptc::buildProgram(const RunConfig &config, const ProgramOptions &op
     throw std::invalid_argument("training.batch_size is " +
                                 std::to_string(config.training.batchSize) +
                                 "; it must be at least 1");
+  if (sharding->stages)
+    model->setPieces(sharding->stages->pieces());
   Builder builder(config, *model, *sharding);
   Program program = trace(builder.entries(options));
+  if (sharding->stages)
+    setPipeline(program, {.schedule = config.training.schedule,
+                          .chunks = sharding->stages->pipeline.chunks});
   if (config.training.memoryBudget)
     program.setMemoryBudget(*config.training.memoryBudget);
   if (config.training.matmulPrecision == "tf32")

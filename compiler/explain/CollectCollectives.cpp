@@ -66,6 +66,8 @@ private:
         phase = backward.phaseAt(op);
       if (auto collective = dyn_cast<dist::CollectiveOp>(op))
         counts[{op, backward.exists ? backward.phaseAt(reasonOf(collective)) : phase}] += times;
+      else if (isa<dist::SendOp>(op))
+        counts[{op, phaseOfMessage(op)}] += times;
       else if (auto call = dyn_cast<func::CallOp>(op))
         walk(call.getCallee(), phase, times);
       else if (auto loop = dyn_cast<graph::LoopOp>(op))
@@ -79,6 +81,13 @@ private:
     bool gathers = graph::detail::bytesOf(op->getResultTypes()) >
                    graph::detail::bytesOf(op->getOperandTypes());
     return wait && gathers ? wait.getOperation() : op.getOperation();
+  }
+
+  /// Activations and their gradients come from a task; a weight that two stages use, and numbers,
+  /// do not.
+  static Phase phaseOfMessage(Operation *op) {
+    auto task = op->getOperand(0).getDefiningOp<func::CallOp>();
+    return task ? phaseOf(task.getCallee()).value_or(Phase::update) : Phase::update;
   }
 
   SymbolTable &symbols;
@@ -108,7 +117,25 @@ std::string joined(ArrayRef<dist::OriginAttr> origins, unsigned first, Get get) 
   return llvm::join(parts, "; ");
 }
 
+ExplainedCollective describeMessage(dist::SendOp op, Phase phase, int64_t times) {
+  ExplainedCollective result;
+  result.kind = "send_recv";
+  result.axes = {dist::kStageAxis.str()};
+  result.phase = nameOf(phase);
+  result.count = times;
+  result.bytes = double(graph::detail::bytesOf(op->getOperandTypes())) * double(times);
+  result.tensor = describeOperands(op, 0);
+  result.at = userPlaces(op->getLoc());
+  result.why = "stage " + std::to_string(op.getTo()) +
+               (phase == Phase::forward    ? " goes on with it"
+                : phase == Phase::backward ? " goes back with it"
+                                           : " needs it");
+  return result;
+}
+
 ExplainedCollective describe(Operation *op, Phase phase, int64_t times, dist::MeshAttr mesh) {
+  if (auto send = dyn_cast<dist::SendOp>(op))
+    return describeMessage(send, phase, times);
   auto collective = cast<dist::CollectiveOp>(op);
   dist::Axes axes = dist::toAxes(collective.getAxes(), mesh);
   ExplainedCollective result;
@@ -157,7 +184,7 @@ std::vector<ExplainedCollective> minigptc::collectCollectives(ModuleOp module, S
     if (one.bytes == 0)
       continue;
     Flight flight;
-    if (overlaps)
+    if (overlaps && isa<dist::CollectiveOp>(use.first))
       flight = findFlight(cast<dist::CollectiveOp>(use.first), symbols, flops);
     auto [found, isNew] = known.try_emplace(
         Key{one.kind, one.axes, one.phase, one.tensor, one.at, one.annotation, flight},

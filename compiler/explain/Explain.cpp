@@ -18,24 +18,38 @@
 using namespace mlir;
 using namespace minigptc;
 
-int64_t Explanation::count() const {
-  int64_t total = 0;
+int64_t Explanation::busiestStage() const {
+  std::map<int64_t, double> bytes;
   for (const ExplainedCollective &collective : collectives)
-    total += collective.count;
+    bytes[collective.stage] += collective.bytes;
+  int64_t busiest = stageMemory.empty() ? -1 : 0;
+  for (auto [stage, sent] : bytes)
+    if (sent > bytes[busiest])
+      busiest = stage;
+  return busiest;
+}
+
+int64_t Explanation::count() const {
+  int64_t total = 0, stage = busiestStage();
+  for (const ExplainedCollective &collective : collectives)
+    total += collective.stage == stage ? collective.count : 0;
   return total;
 }
 
 double Explanation::bytes() const {
   double total = 0;
+  int64_t stage = busiestStage();
   for (const ExplainedCollective &collective : collectives)
-    total += collective.bytes;
+    total += collective.stage == stage ? collective.bytes : 0;
   return total;
 }
 
 double Explanation::bytesBeside() const {
   double total = 0;
+  int64_t stage = busiestStage();
   for (const ExplainedCollective &collective : collectives)
-    total += collective.beside.empty() ? 0 : collective.bytes;
+    if (collective.stage == stage && !collective.beside.empty())
+      total += collective.bytes;
   return total;
 }
 
@@ -87,11 +101,42 @@ int64_t bytesOf(Type type) {
   return memref.getNumElements() * (element.isInteger(1) ? 1 : element.getIntOrFloatBitWidth() / 8);
 }
 
+/// The parts of an entry that are stages of a pipeline, by stage; else the entry.
+template <typename Op> std::vector<Op> partsOf(ModuleOp module, StringRef entry) {
+  std::vector<Op> parts;
+  for (auto part : module.getOps<Op>())
+    if (auto of = part->template getAttrOfType<StringAttr>(dist::attr::kStageOf);
+        of && of.getValue() == entry)
+      parts.push_back(part);
+  llvm::sort(parts, [](Op a, Op b) {
+    auto stageOf = [](Op part) {
+      return part->template getAttrOfType<IntegerAttr>(dist::attr::kStage).getInt();
+    };
+    return stageOf(a) < stageOf(b);
+  });
+  if (parts.empty())
+    parts.push_back(module.lookupSymbol<Op>(entry));
+  return parts;
+}
+
+/// Which stages have a parameter; all parts of an entry say it.
+void addStages(std::vector<ExplainedParameter> &parameters, func::FuncOp part) {
+  auto parameter = parameters.begin();
+  for (unsigned i = 0; i < part.getNumArguments(); ++i) {
+    auto path = part.getArgAttrOfType<StringAttr>(i, graph::attr::kName);
+    if (!path || parameterName(path.getValue()).empty())
+      continue;
+    if (auto stages = part.getArgAttrOfType<DenseI64ArrayAttr>(i, dist::attr::kStages))
+      parameter->stages.assign(stages.asArrayRef().begin(), stages.asArrayRef().end());
+    ++parameter;
+  }
+}
+
 /// From a module at stage `exec`: as the summary of a run.
-ExplainedMemory collectMemory(ModuleOp module, StringRef entry, uint64_t beside) {
+ExplainedMemory collectMemory(exec::BlockOp block, uint64_t beside) {
   ExplainedMemory memory;
   memory.workspace = int64_t(beside);
-  auto block = module.lookupSymbol<exec::BlockOp>(entry);
+  auto stage = block->getAttrOfType<IntegerAttr>(dist::attr::kStage);
   int64_t frame = int64_t(block.getFrameSize());
   ArrayRef<Type> types = block.getFunctionType().getInputs();
   for (unsigned i = 0; i < types.size(); ++i) {
@@ -100,6 +145,9 @@ ExplainedMemory collectMemory(ModuleOp module, StringRef entry, uint64_t beside)
     int64_t bytes = bytesOf(types[i]);
     if (i >= block.getNumInputs() && isState)
       continue; // Takes over an input's buffer.
+    auto stages = block.getArgAttrOfType<DenseI64ArrayAttr>(i, dist::attr::kStages);
+    if (stage && stages && !llvm::is_contained(stages.asArrayRef(), stage.getInt()))
+      continue;
     if (name && !parameterName(name.getValue()).empty())
       memory.parameters += bytes;
     else
@@ -136,13 +184,31 @@ Explanation minigptc::explain(const Program &program, const ExplainOptions &opti
   // Without overlap, layers still have their own.
   plan.overlaps = (*module)->hasAttr(dist::attr::kOverlap);
   bringTo(*module, plan.overlaps ? Stage::schedule : Stage::spmd, compileOptions);
-  plan.collectives = collectCollectives(*module, options.entry);
-  plan.flops = countMatmulFlops(*module, options.entry);
+  std::vector<func::FuncOp> parts = partsOf<func::FuncOp>(*module, options.entry);
+  for (func::FuncOp part : parts) {
+    for (ExplainedCollective &one : collectCollectives(*module, part.getSymName())) {
+      one.stage = parts.size() > 1 ? part->getAttrOfType<IntegerAttr>(dist::attr::kStage).getInt()
+                                   : -1;
+      plan.collectives.push_back(std::move(one));
+    }
+    plan.flops = std::max(plan.flops, countMatmulFlops(*module, part.getSymName()));
+  }
+  llvm::stable_sort(plan.collectives,
+                    [](const auto &a, const auto &b) { return a.bytes > b.bytes; });
+  if (parts.size() > 1)
+    addStages(plan.parameters, parts.front());
   bringTo(*module, Stage::exec, compileOptions);
   int threads = options.threads;
   if (threads == 0) // As a session does.
     threads = int(std::max<int64_t>(runtime::availableCores() / plan.mesh.numDevices(), 1));
-  plan.memory =
-      collectMemory(*module, options.entry, target->memoryBeside(*module, options.entry, threads));
+  for (exec::BlockOp block : partsOf<exec::BlockOp>(*module, options.entry)) {
+    ExplainedMemory memory =
+        collectMemory(block, target->memoryBeside(*module, block.getSymName(), threads));
+    if (plan.stageMemory.empty() || memory.total() > plan.memory.total())
+      plan.memory = memory;
+    plan.stageMemory.push_back(memory);
+  }
+  if (plan.stageMemory.size() == 1)
+    plan.stageMemory.clear();
   return plan;
 }

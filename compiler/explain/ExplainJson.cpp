@@ -28,6 +28,8 @@ void writeCollective(OStream &json, const ExplainedCollective &one, bool overlap
     json.attribute("kind", one.kind);
     strings(json, "axes", one.axes);
     json.attribute("phase", one.phase);
+    if (one.stage >= 0)
+      json.attribute("stage", one.stage);
     json.attribute("count", one.count);
     json.attribute("bytes", int64_t(one.bytes + 0.5));
     json.attribute("tensor", one.tensor);
@@ -50,7 +52,12 @@ void writeTotals(OStream &json, const Explanation &plan) {
     double bytes = 0;
   };
   std::map<std::string, Total> kinds;
+  int64_t stage = plan.busiestStage();
+  if (stage >= 0)
+    json.attribute("stage", stage);
   for (const ExplainedCollective &one : plan.collectives) {
+    if (one.stage != stage)
+      continue;
     kinds[one.kind].count += one.count;
     kinds[one.kind].bytes += one.bytes;
   }
@@ -69,6 +76,15 @@ void writeTotals(OStream &json, const Explanation &plan) {
   });
 }
 
+void writeMemory(OStream &json, const ExplainedMemory &memory) {
+  json.attribute("parameters", memory.parameters);
+  json.attribute("gradients", memory.gradients);
+  json.attribute("optimizer", memory.optimizer);
+  json.attribute("activations", memory.activations);
+  json.attribute("workspace", memory.workspace);
+  json.attribute("total", memory.total());
+}
+
 void writeParameter(OStream &json, const ExplainedParameter &parameter, const Mesh &mesh) {
   json.object([&] {
     json.attribute("name", parameter.name);
@@ -81,6 +97,8 @@ void writeParameter(OStream &json, const ExplainedParameter &parameter, const Me
         });
     });
     sizes(json, "local_shape", parameter.localShape);
+    if (!parameter.stages.empty())
+      sizes(json, "stages", parameter.stages);
     json.attributeArray("devices", [&] {
       for (int64_t device = 0; device < mesh.numDevices(); ++device)
         json.object([&] {
@@ -107,14 +125,12 @@ std::string minigptc::toJson(const Explanation &plan) {
         writeCollective(json, one, plan.overlaps);
     });
     json.attributeObject("totals", [&] { writeTotals(json, plan); });
-    json.attributeObject("memory_per_device", [&] {
-      json.attribute("parameters", plan.memory.parameters);
-      json.attribute("gradients", plan.memory.gradients);
-      json.attribute("optimizer", plan.memory.optimizer);
-      json.attribute("activations", plan.memory.activations);
-      json.attribute("workspace", plan.memory.workspace);
-      json.attribute("total", plan.memory.total());
-    });
+    json.attributeObject("memory_per_device", [&] { writeMemory(json, plan.memory); });
+    if (!plan.stageMemory.empty())
+      json.attributeArray("memory_by_stage", [&] {
+        for (const ExplainedMemory &memory : plan.stageMemory)
+          json.object([&] { writeMemory(json, memory); });
+      });
     json.attributeArray("parameters", [&] {
       for (const ExplainedParameter &parameter : plan.parameters)
         writeParameter(json, parameter, plan.mesh);

@@ -78,6 +78,8 @@ std::string collectiveText(const ExplainedCollective &one, const Explanation &pl
                             join(one.axes, ", ").c_str(), one.phase.c_str(), one.tensor.c_str());
   if (!one.why.empty())
     text += folded("why", clauses(one.why));
+  if (one.stage >= 0)
+    text += folded("on", format("stage %lld", (long long)one.stage));
   if (!one.at.empty())
     text += folded("at", places(one.at));
   if (plan.overlaps)
@@ -89,8 +91,9 @@ std::string collectiveText(const ExplainedCollective &one, const Explanation &pl
   return text;
 }
 
-std::string memoryText(const ExplainedMemory &memory) {
-  std::string text = format("memory of a device: %s\n", megabytes(double(memory.total())).c_str());
+std::string memoryText(const ExplainedMemory &memory, const std::string &whose) {
+  std::string text =
+      format("memory of %s: %s\n", whose.c_str(), megabytes(double(memory.total())).c_str());
   const std::pair<const char *, int64_t> parts[] = {{"parameters", memory.parameters},
                                                     {"gradients", memory.gradients},
                                                     {"optimizer", memory.optimizer},
@@ -119,6 +122,10 @@ std::string parametersText(const Explanation &plan) {
         format("  %-34s %-18s %-26s %s", name.c_str(), parameter.type.toString().c_str(),
                parameter.spec.toString().c_str(),
                TensorType{parameter.type.dtype, parameter.localShape}.toString().c_str());
+    std::string stages;
+    for (int64_t stage : parameter.stages)
+      stages += (stages.empty() ? "  stage " : ", ") + std::to_string(stage);
+    line += stages;
     auto same = std::find_if(lines.begin(), lines.end(),
                              [&](const auto &known) { return known.first == line; });
     if (same == lines.end())
@@ -135,9 +142,13 @@ std::string parametersText(const Explanation &plan) {
 
 std::string minigptc::toText(const Explanation &plan) {
   std::string text = "mesh " + (plan.mesh.empty() ? "of one device" : plan.mesh.toString()) + "\n";
-  text += format("one device sends %s in a step, by %lld collective%s\n",
-                 megabytes(plan.bytes()).c_str(), (long long)plan.count(),
-                 plan.count() == 1 ? "" : "s");
+  bool hasStages = !plan.stageMemory.empty();
+  std::string who = !hasStages ? "one device sends "
+                               : format("of all stages, a device of stage %lld sends most: ",
+                                        (long long)plan.busiestStage());
+  text += who + format("%s in a step, by %lld %s%s\n", megabytes(plan.bytes()).c_str(),
+                       (long long)plan.count(), hasStages ? "messages and collectives" : "collective",
+                       hasStages || plan.count() == 1 ? "" : "s");
   if (plan.overlaps)
     text += format("of it %s beside compute, while devices wait for %s\n",
                    megabytes(plan.bytesBeside()).c_str(),
@@ -145,7 +156,10 @@ std::string minigptc::toText(const Explanation &plan) {
   text += "\n";
   for (const ExplainedCollective &one : plan.collectives)
     text += collectiveText(one, plan);
-  text += (plan.collectives.empty() ? "" : "\n") + memoryText(plan.memory) + "\n";
+  text += plan.collectives.empty() ? "" : "\n";
+  for (size_t stage = 0; stage < plan.stageMemory.size(); ++stage)
+    text += memoryText(plan.stageMemory[stage], format("a device of stage %zu", stage));
+  text += (hasStages ? "" : memoryText(plan.memory, "a device")) + "\n";
   text += parametersText(plan);
   for (const ExplainedWarning &warning : plan.warnings)
     text +=

@@ -4,16 +4,21 @@
 
 #include "llvm/ADT/StringRef.h"
 
+#include <algorithm>
 #include <optional>
 
 namespace minigptc {
 
 enum class Phase { update, forward, backward };
 
-/// What a function does in the step, by the name that autodiff gave it; none: what its
+/// What a function does in the step, by the name that autodiff, or a pipeline's task, gave it; none: what its
 /// caller does.
 inline std::optional<Phase> phaseOf(llvm::StringRef function) {
-  size_t forward = function.rfind(".fwd"), backward = function.rfind(".bwd");
+  auto last = [&](llvm::StringRef one, llvm::StringRef other) {
+    size_t a = function.rfind(one), b = function.rfind(other);
+    return a == llvm::StringRef::npos ? b : b == llvm::StringRef::npos ? a : std::max(a, b);
+  };
+  size_t forward = last(".fwd", ".forward"), backward = last(".bwd", ".backward");
   if (forward == llvm::StringRef::npos && backward == llvm::StringRef::npos)
     return std::nullopt;
   bool isForward =

@@ -24,6 +24,7 @@ public:
   Value hidden(Value tokens) const override;
   Value head(Value hidden) const override;
   Value headLoss(Value hidden, Value targets, std::optional<int64_t> ignoreIndex) const override;
+  void setPieces(std::vector<int64_t> pieces) override { blocks_.setPieces(std::move(pieces)); }
   std::string kind() const override { return "minigpt"; }
   std::vector<std::string> streams() const override;
 

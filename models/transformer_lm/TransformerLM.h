@@ -40,6 +40,7 @@ public:
   Value hidden(Value tokens) const override;
   Value head(Value hidden) const override;
   Value headLoss(Value hidden, Value targets, std::optional<int64_t> ignoreIndex) const override;
+  void setPieces(std::vector<int64_t> pieces) override { layers_.setPieces(std::move(pieces)); }
   std::string kind() const override { return "transformer_lm"; }
   bool isTransposedInFiles(const nn::ParameterInfo &parameter) const override;
 

@@ -44,8 +44,6 @@ public:
   /// Where a key was last set, for errors; empty if it has its default.
   std::string placeOf(const std::string &key) const;
   runtime::RunConfig &config() { return config_; }
-  /// Whether `finish` takes a mesh with several stages of a pipeline.
-  bool stagesAllowed = false;
 
 private:
   runtime::Status finishSharding(runtime::RunConfig &config) const;

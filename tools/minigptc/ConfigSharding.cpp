@@ -139,14 +139,6 @@ Status ConfigBuilder::finishSharding(RunConfig &config) const {
       sharding.meshShape.push_back(1);
     }
   runtime::StatusOr<ModelSharding> result = shardingOf(config);
-  if (result && result->stages && !stagesAllowed)
-    return at(invalidConfig("sharding.mesh_shape: axis 'stage' is " +
-                                std::to_string(countStages(config)) +
-                                ", but this build has no pipeline stages",
-                            "minigptc explain --schedule shows what they would do; to train, "
-                            "split over the other axes only, as in --mesh " +
-                                axes[0] + "=4," + axes[1] + "=2"),
-              {"sharding.mesh_shape"});
   if (result)
     return Status::success();
   // The message begins with the key that is wrong.

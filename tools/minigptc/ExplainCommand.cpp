@@ -32,9 +32,7 @@ Status print(const std::string &text) {
 
 /// The order in which a pipeline's stages work.
 Status explainSchedule(const ExplainFlags &flags) {
-  ModelFlags model = flags.model;
-  model.stagesAllowed = true;
-  runtime::StatusOr<runtime::RunConfig> config = model.resolve(flags.quiet || flags.json);
+  runtime::StatusOr<runtime::RunConfig> config = flags.model.resolve(flags.quiet || flags.json);
   if (!config)
     return config.status();
   runtime::StatusOr<ModelSharding> sharding = shardingOf(*config);
@@ -46,8 +44,6 @@ Status explainSchedule(const ExplainFlags &flags) {
         .withHelp(config->model.type == "minigpt" ? "as in --mesh stage=2,batch=2,model=2"
                                                   : "as in --mesh stage=2,data=2,tensor=2 --mode "
                                                     "fsdp_tp");
-  if (sharding->stages->pipeline.microBatches == 1 && !flags.quiet && !flags.json)
-    printRemark(remarkOnBubble(sharding->stages->pipeline));
   ScheduleReport report(*sharding->stages, *config);
   if (!flags.svg.empty())
     MINIGPTC_RETURN_IF_ERROR(runtime::writeFileAtomically(flags.svg, report.svg()));

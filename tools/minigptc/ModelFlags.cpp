@@ -1,6 +1,7 @@
 //===- ModelFlags.cpp - the flags that say what to train ------------------===//
 #include "tools/minigptc/ModelFlags.h"
 
+#include "models/ModelSharding.h"
 #include "tools/common/CommandLine.h"
 #include "tools/minigptc/Config.h"
 
@@ -57,7 +58,6 @@ runtime::StatusOr<RunConfig> ModelFlags::onDevices(const RunConfig &config) cons
 
 runtime::StatusOr<RunConfig> ModelFlags::resolve(bool quiet) const {
   ConfigBuilder builder;
-  builder.stagesAllowed = stagesAllowed;
   // A model named without a preset starts from that model's reference run.
   if (!preset.empty())
     MINIGPTC_RETURN_IF_ERROR(builder.applyPreset(preset));
@@ -73,5 +73,9 @@ runtime::StatusOr<RunConfig> ModelFlags::resolve(bool quiet) const {
   if (!quiet)
     for (const std::string &remark : builder.remarks())
       printRemark(remark);
-  return builder.finish();
+  runtime::StatusOr<RunConfig> config = builder.finish();
+  if (config && !quiet && countStages(*config) > 1 && config->training.microBatches == 1)
+    if (runtime::StatusOr<ModelSharding> sharding = shardingOf(*config); sharding && sharding->stages)
+      printRemark(remarkOnBubble(sharding->stages->pipeline));
+  return config;
 }

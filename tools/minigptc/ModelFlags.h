@@ -25,7 +25,6 @@ struct ModelFlags {
   std::vector<std::string> settings;
   std::optional<int64_t> devices;
   std::string mesh, mode, bucketBytes;
-  bool stagesAllowed = false; ///< as ConfigBuilder's
 
   /// Adds the flags to a subcommand.
   void addTo(CLI::App &app);

@@ -49,6 +49,47 @@ FusionOp build(const FusionGroup &group) {
   return fusion;
 }
 
+/// Whether an op does more than compute its results: it sends or receives a message.
+bool keepsOrder(Operation &op) {
+  auto effects = dyn_cast<MemoryEffectOpInterface>(op);
+  return effects && !effects.hasNoEffect();
+}
+
+/// As sortTopologically; and what sends or receives stays in its order, though no value says so,
+/// for on the other side somebody waits. False, with the block as it was, if kernels were merged
+/// across messages so that there is no such order.
+bool sortAroundMessages(Block &block) {
+  DenseSet<Operation *> left;
+  SmallVector<Operation *> pending, order;
+  for (Operation &op : block.without_terminator())
+    left.insert(&op), pending.push_back(&op);
+  auto isReady = [&](Operation *op) {
+    return llvm::none_of(op->getOperands(), [&](Value operand) {
+      return left.contains(operand.getDefiningOp());
+    });
+  };
+  while (!pending.empty()) {
+    SmallVector<Operation *> waiting;
+    bool messageWaits = false;
+    for (Operation *op : pending) {
+      bool message = keepsOrder(*op);
+      if (isReady(op) && !(message && messageWaits)) {
+        left.erase(op);
+        order.push_back(op);
+        continue;
+      }
+      messageWaits |= message;
+      waiting.push_back(op);
+    }
+    if (waiting.size() == pending.size())
+      return false;
+    pending = std::move(waiting);
+  }
+  for (Operation *op : order)
+    op->moveBefore(block.getTerminator());
+  return true;
+}
+
 struct Fuse : minigptc::graph::impl::GraphFuseBase<Fuse> {
   using GraphFuseBase::GraphFuseBase;
 
@@ -67,7 +108,8 @@ struct Fuse : minigptc::graph::impl::GraphFuseBase<Fuse> {
       for (auto [result, output] : llvm::zip(group.results, fusion.getOutputs()))
         result.replaceAllUsesWith(output);
     eraseDead(block);
-    if (!sortTopologically(&block)) {
+    bool sorted = llvm::any_of(block.without_terminator(), keepsOrder) && sortAroundMessages(block);
+    if (!sorted && !sortTopologically(&block)) {
       function.emitOpError(
           "has kernels that depend on each other in a circle (an error of this pass)");
       signalPassFailure();

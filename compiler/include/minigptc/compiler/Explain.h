@@ -22,9 +22,11 @@ namespace minigptc {
 
 class Program;
 
-/// Collectives of one kind, over the same axes, from the same place.
+/// Collectives of one kind, over the same axes, from the same place; or messages to another stage
+/// of a pipeline ("send_recv", over the axis "stage").
 struct ExplainedCollective {
   std::string kind;              ///< "all_gather", "reduce_scatter", "all_reduce", …
+  int64_t stage = -1;            ///< of a pipeline, whose devices; −1: there are no stages
   std::vector<std::string> axes; ///< major to minor
   std::string phase;             ///< "forward", "backward" or "update"
   int64_t count = 0;             ///< in one run of the entry
@@ -48,6 +50,7 @@ struct ExplainedParameter {
   TensorType type;
   PartitionSpec spec; ///< one entry for each dimension
   Shape localShape;
+  std::vector<int64_t> stages; ///< of a pipeline, those that have it; empty: all
 };
 
 struct ExplainedWarning {
@@ -67,10 +70,13 @@ struct Explanation {
   std::vector<ExplainedCollective> collectives; ///< most bytes first
   std::vector<ExplainedParameter> parameters;
   std::vector<ExplainedWarning> warnings;
-  ExplainedMemory memory;
+  ExplainedMemory memory;                   ///< of the stage that holds most
+  std::vector<ExplainedMemory> stageMemory; ///< of a pipeline, by stage
   bool overlaps = false; ///< collectives are put beside compute
   double flops = 0;      ///< of a device's matrix products in a step
 
+  /// The stage whose devices send most, of which the sums below are; −1: there are no stages.
+  int64_t busiestStage() const;
   int64_t count() const;
   double bytes() const;
   double bytesBeside() const; ///< of collectives that something is computed beside
