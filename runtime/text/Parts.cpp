@@ -92,7 +92,7 @@ Status PartedText::endOldest() {
         done_.wait(lock);
   }
   if (oldest.failure)
-    std::rethrow_exception(std::exchange(oldest.failure, nullptr));
+    std::rethrow_exception(oldest.failure); // Whoever goes on meets it again.
   MINIGPTC_RETURN_IF_ERROR(worker_.end(oldest_ % ring_.size()));
   processed_ += int64_t(oldest.text.size());
   ++oldest_;

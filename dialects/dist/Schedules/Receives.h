@@ -15,6 +15,7 @@
 
 #include "dialects/dist/Schedules/Schedules.h"
 
+#include <cassert>
 #include <algorithm>
 #include <map>
 #include <utility>
@@ -70,6 +71,7 @@ private:
       auto receive = std::find_if(from, others.end(), [&](const Action &other) {
         return other.kind == ActionKind::receive && other.peer == int64_t(stage);
       });
+      assert(receive != others.end() && "whatever is sent is received");
       std::rotate(from, receive, receive + 1);
       return true;
     }

@@ -31,9 +31,10 @@ LogicalResult MicroBatchLoop::cut() {
     result = failure();
   if (succeeded(result)) {
     buildTasks();
-    emitAll();
-    replaceLoop();
+    result = emitAll();
   }
+  if (succeeded(result))
+    replaceLoop();
   body.erase();
   return result;
 }
@@ -79,9 +80,9 @@ LogicalResult MicroBatchLoop::placeOps() {
   }
   for (int64_t piece = 0; piece < pipeline.pieces(); ++piece)
     if (!there.test(piece))
-      return loop->emitOpError()
-             << "has no layer on piece " << piece << " of " << pipeline.pieces() << ", stage "
-             << piece % pipeline.stages << ": every stage needs one";
+      return loop->emitOpError() << "has no layer on piece " << piece << " of " << pipeline.pieces()
+                                 << ", stage " << piece % pipeline.stages
+                                 << ": every stage needs one";
   placeFree();
   return success();
 }
@@ -94,10 +95,10 @@ FailureOr<int> MicroBatchLoop::placeMarked(Operation *op, int latest, Value caus
   int task = op->hasAttr(graph::attr::kBackward) ? numTasks() - 1 - int(piece) : int(piece);
   if (latest <= task)
     return task;
-  InFlightDiagnostic error =
-      op->emitOpError() << "belongs to piece " << piece << ", but reads what piece "
-                        << pieceOf(latest)
-                        << " makes, which comes later; pieces follow each other as layers do";
+  InFlightDiagnostic error = op->emitOpError()
+                             << "belongs to piece " << piece << ", but reads what piece "
+                             << pieceOf(latest)
+                             << " makes, which comes later; pieces follow each other as layers do";
   error.attachNote(cause.getLoc()) << "made here";
   return error;
 }
@@ -111,6 +112,15 @@ SmallBitVector MicroBatchLoop::readersOf(Operation *op) const {
       readers |= found->second;
   }
   return readers;
+}
+
+/// Whether an op is of another task, or is made again in one.
+bool MicroBatchLoop::isReadElsewhere(Operation *user, int task) const {
+  if (auto own = taskOfOp.find(user); own != taskOfOp.end())
+    return own->second != task;
+  auto found = needed.find(user);
+  return found != needed.end() &&
+         llvm::any_of(found->second.set_bits(), [&](int other) { return other != task; });
 }
 
 bool MicroBatchLoop::isOnOneStage(const SmallBitVector &of) const {
@@ -190,8 +200,7 @@ bool MicroBatchLoop::splitSums() {
     auto [a, b] = graph::getSummands(addend);
     if (!a || a.getType() == addend.getType() || !areApart(a, b))
       continue;
-    Operation *rounding = addend.getDefiningOp(),
-              *before = rounding->getOperand(0).getDefiningOp();
+    Operation *rounding = addend.getDefiningOp(), *before = rounding->getOperand(0).getDefiningOp();
     auto [left, right] = graph::splitSummands(addend, builder);
     OpBuilder at(rounding);
     addend.replaceAllUsesWith(graph::GraphBuilder(at, addend.getLoc()).add(left, right));
@@ -255,9 +264,8 @@ void MicroBatchLoop::buildTask(int number) {
     if (!taskOfOp.contains(&op))
       continue;
     for (Value result : op.getResults())
-      if (llvm::any_of(result.getUsers(), [&](Operation *user) {
-            return taskOfOp.contains(user) && taskOfOp.lookup(user) != number;
-          }))
+      if (llvm::any_of(result.getUsers(),
+                       [&](Operation *user) { return isReadElsewhere(user, number); }))
         outputs.insert(result);
   }
   for (const Sum &sum : sums)
@@ -278,7 +286,8 @@ void MicroBatchLoop::buildTask(int number) {
   }
   task.function = writer.finish(
       llvm::map_to_vector(task.outputs, [&](Value output) { return map.lookup(output); }));
-  task.function.setSymName((original.getSymName() + (isBackward(number) ? ".backward" : ".forward") +
+  task.function.setSymName((original.getSymName() +
+                            (isBackward(number) ? ".backward" : ".forward") +
                             Twine(pieceOf(number)))
                                .str());
   SymbolTable(original->getParentOfType<ModuleOp>())
@@ -341,13 +350,14 @@ bool MicroBatchLoop::emitTask(int number, int64_t microBatch) {
   for (Sum &sum : sums)
     if (taskOf(sum.part) == number) {
       Value part = map.lookup(sum.part);
-      sum.soFar = sum.soFar ? graph::GraphBuilder(builder, loop.getLoc()).add(sum.soFar, part) : part;
+      sum.soFar =
+          sum.soFar ? graph::GraphBuilder(builder, loop.getLoc()).add(sum.soFar, part) : part;
     }
   return true;
 }
 
 /// All tasks, in an order that each stage's is a part of.
-void MicroBatchLoop::emitAll() {
+LogicalResult MicroBatchLoop::emitAll() {
   maps.resize(pipeline.microBatches);
   done.assign(numTasks(), std::vector<bool>(pipeline.microBatches));
   Schedule schedule = makeSchedule(kind, pipeline);
@@ -363,6 +373,12 @@ void MicroBatchLoop::emitAll() {
         goesOn = true;
       }
   }
+  for (size_t stage = 0; stage < next.size(); ++stage)
+    if (next[stage] < schedule.stages[stage].size())
+      return loop->emitOpError() << "has tasks on stage " << stage
+                                 << " that wait for what comes after them in the schedule '"
+                                 << nameOf(kind) << "'";
+  return success();
 }
 
 static bool isZero(Value value) {

@@ -60,6 +60,7 @@ private:
   }
   int64_t stageOf(int task) const { return pieceOf(task) % pipeline.stages; }
   int taskOf(mlir::Value value) const;
+  bool isReadElsewhere(mlir::Operation *user, int task) const;
   bool isOnOneStage(const llvm::SmallBitVector &tasks) const;
   llvm::SmallBitVector readersOf(mlir::Operation *op) const;
 
@@ -78,7 +79,7 @@ private:
   void buildTasks();
   void buildTask(int task);
   bool emitTask(int task, int64_t microBatch);
-  void emitAll();
+  llvm::LogicalResult emitAll();
   mlir::Value valueOf(mlir::Value value, int64_t microBatch);
   mlir::Value partOf(mlir::Value cut, int64_t microBatch);
   void replaceLoop();

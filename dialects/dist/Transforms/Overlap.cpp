@@ -102,9 +102,14 @@ private:
       if (auto found = bufferOf.find(operand); found != bufferOf.end())
         read.insert(found->second);
     }
-    if (isMessage(op)) { // These keep their order.
-      if (lastMessage)
-        before.insert(*lastMessage);
+    // Messages keep their order, and the work between them its place: a stage that waits for one
+    // before it has done what it was to do meanwhile keeps no schedule.
+    if (lastMessage && !nodes[number].isCollective)
+      before.insert(*lastMessage);
+    if (isMessage(op)) {
+      for (unsigned other = lastMessage ? *lastMessage + 1 : 0; other < number; ++other)
+        if (!nodes[other].isCollective)
+          before.insert(other);
       lastMessage = number;
     }
     for (unsigned producer : before)

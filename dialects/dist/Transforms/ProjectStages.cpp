@@ -81,7 +81,9 @@ private:
         return failure();
       auto transfer = dyn_cast<TransferOp>(op);
       for (Value result : op.getResults())
-        stageOfValue[result] = transfer ? int64_t(transfer.getTo()) : isa<ShareOp>(op) ? kAny : *stage;
+        stageOfValue[result] = transfer           ? int64_t(transfer.getTo())
+                               : isa<ShareOp>(op) ? kAny
+                                                  : *stage;
     }
     return success();
   }
@@ -92,7 +94,8 @@ private:
     auto mark = op->getAttrOfType<IntegerAttr>(attr::kStage);
     std::optional<int64_t> sender = senderOf(op);
     int64_t stage = sender ? *sender : mark ? mark.getInt() : kAny;
-    if (stage >= stages || (transfer && int64_t(transfer.getTo()) >= stages))
+    if (stage >= stages || stage < kAny || (sender && *sender < 0) ||
+        (transfer && int64_t(transfer.getTo()) >= stages))
       return op->emitOpError() << "is on a stage that the mesh does not have: it has " << stages;
     Value first;
     for (Value operand : op->getOperands()) {
@@ -321,9 +324,9 @@ private:
       SendOp::create(builder, loc, map.lookup(action.op->getOperand(0)), action.peer,
                      tags[{action.op, action.peer}]);
     else
-      map.map(value, RecvOp::create(builder, loc, value.getType(), action.peer,
-                                    tags[{action.op, stage}])
-                         .getResult());
+      map.map(value,
+              RecvOp::create(builder, loc, value.getType(), action.peer, tags[{action.op, stage}])
+                  .getResult());
   }
 
   func::FuncOp entry;
@@ -362,10 +365,10 @@ struct ProjectStages : minigptc::dist::impl::DistProjectStagesBase<ProjectStages
       auto function = op->getParentOfType<func::FuncOp>();
       if (!senderOf(op) || (stages > 1 && llvm::is_contained(entries, function)))
         return WalkResult::advance();
-      op->emitOpError(stages > 1
-                          ? "stands in a function that is no entry; stages have messages where they "
-                            "begin"
-                          : "needs a mesh with an axis 'stage'");
+      op->emitOpError(
+          stages > 1 ? "stands in a function that is no entry; stages have messages where they "
+                       "begin"
+                     : "needs a mesh with an axis 'stage'");
       return WalkResult::interrupt();
     });
     if (inside.wasInterrupted())

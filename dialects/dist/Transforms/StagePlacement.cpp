@@ -8,9 +8,7 @@ using namespace minigptc;
 using namespace minigptc::dist;
 using llvm::SmallBitVector;
 
-static bool isScalar(Value value) {
-  return cast<RankedTensorType>(value.getType()).getRank() == 0;
-}
+static bool isScalar(Value value) { return cast<RankedTensorType>(value.getType()).getRank() == 0; }
 
 StagePlacement::StagePlacement(func::FuncOp entry, int64_t stages)
     : entry(entry), body(entry.getBody().front()), stages(stages) {}
@@ -34,6 +32,8 @@ SmallBitVector StagePlacement::only(int64_t stage) const {
 void StagePlacement::placeOps() {
   for (Operation &op : llvm::make_early_inc_range(body.without_terminator())) {
     if (auto share = dyn_cast<ShareOp>(op)) {
+      if (int64_t from = stageOf(share.getInput()); from != kAny) // An argument has got a home.
+        share.setFrom(from);
       stageOfOp[&op] = int64_t(share.getFrom());
       continue;
     }
@@ -83,9 +83,9 @@ int64_t StagePlacement::placeOf(Operation *op) const {
   }
   if (bytes.empty())
     return last;
-  return std::max_element(bytes.begin(), bytes.end(), [](auto &a, auto &b) {
-           return a.second < b.second;
-         })->first;
+  return std::max_element(bytes.begin(), bytes.end(),
+                          [](auto &a, auto &b) { return a.second < b.second; })
+      ->first;
 }
 
 /// On which stages each value is read, from the results back.
@@ -97,8 +97,8 @@ void StagePlacement::findNeeded() {
       place->second |= where;
   };
   for (Value result : body.getTerminator()->getOperands())
-    need(result, stageOf(result) == kAny ? SmallBitVector(unsigned(stages), true)
-                                         : only(stageOf(result)));
+    need(result,
+         stageOf(result) == kAny ? SmallBitVector(unsigned(stages), true) : only(stageOf(result)));
   for (Operation &op : llvm::reverse(body.without_terminator())) {
     SmallBitVector where{unsigned(stages)};
     for (Value result : op.getResults())
@@ -207,8 +207,7 @@ void StagePlacement::markArguments() {
   for (BlockArgument argument : body.getArguments()) {
     unsigned number = argument.getArgNumber();
     if (int64_t home = stageOf(argument); home != kAny)
-      entry.setArgAttr(number, attr::kStages,
-                       OpBuilder(entry).getDenseI64ArrayAttr({home}));
+      entry.setArgAttr(number, attr::kStages, OpBuilder(entry).getDenseI64ArrayAttr({home}));
     auto name = entry.getArgAttrOfType<StringAttr>(number, graph::attr::kName);
     auto found = needed.find(argument);
     if (!name || (stageOf(argument) == kAny &&

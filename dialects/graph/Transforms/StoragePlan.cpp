@@ -46,6 +46,7 @@ size_t getMaxLeaves(Operation *op) {
 
 StoragePlan::StoragePlan(Block &block) {
   classify(block);
+  countMessages(block);
   for (Operation &op : block) {
     if (!isFused(&op) || isSplatConstant(&op))
       continue;
@@ -57,10 +58,32 @@ StoragePlan::StoragePlan(Block &block) {
     Tree tree = buildTree(&op);
     if (getKind(&op) != FusionKind::opaque)
       limitTree(&op, tree);
-    if (needsStorage(&op) || isCheaperStored(&op, tree))
+    if (needsStorage(&op) || isCheaperStored(&op, tree) || isSmallerStored(&op, tree))
       stored.insert(&op);
     trees[&op] = std::move(tree);
   }
+}
+
+void StoragePlan::countMessages(Block &block) {
+  int64_t messages = 0;
+  for (Operation &op : block) {
+    messages += isa<MemoryEffectOpInterface>(op) && !isMemoryEffectFree(&op);
+    if (messages > 0)
+      messagesBefore[&op] = messages;
+  }
+}
+
+/// Whether a reader behind a message would keep more in memory than the value: a sum over
+/// micro-batches that is made at the end, for one, all its summands.
+bool StoragePlan::isSmallerStored(Operation *op, const Tree &tree) const {
+  if (messagesBefore.empty() || llvm::all_of(op->getUsers(), [&](Operation *user) {
+        return messagesBefore.lookup(user) == messagesBefore.lookup(op);
+      }))
+    return false;
+  double read = 0;
+  for (Value leaf : tree.leaves)
+    read += getBytes(leaf);
+  return read > getBytes(op->getResult(0));
 }
 
 /// Which ops kernels compute, readers before what they read.

@@ -37,9 +37,12 @@ private:
   Tree buildTree(mlir::Operation *op) const;
   void limitTree(mlir::Operation *op, Tree &tree);
   bool isCheaperStored(mlir::Operation *op, const Tree &tree) const;
+  void countMessages(mlir::Block &block);
+  bool isSmallerStored(mlir::Operation *op, const Tree &tree) const;
 
   llvm::DenseSet<mlir::Operation *> fused, stored;
   llvm::DenseMap<mlir::Operation *, Tree> trees;
+  llvm::DenseMap<mlir::Operation *, int64_t> messagesBefore; ///< not: 0
 };
 
 } // namespace minigptc::graph

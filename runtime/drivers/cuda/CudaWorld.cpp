@@ -442,9 +442,12 @@ void CudaWorld::finish(int64_t device, const Status &status) {
   if (status) { // Collectives that were aborted end as others do.
     std::lock_guard lock(mutex_);
     why = aborted_ ? Status() : findAsyncError(/*alwaysAsksStore=*/false);
-  } else if (!store() && (status.code() == StatusCode::cancelled || aborted_ ||
-                          !ends_[size_t(device)]->leavesOthersWaiting())) {
-    why = {}; // Those who wait do so on the host. Of other processes nobody knows.
+  } else if (!store() && options_.ways.empty() &&
+             (status.code() == StatusCode::cancelled || aborted_ ||
+              !ends_[size_t(device)]->leavesOthersWaiting())) {
+    // Those who wait do so on the host, but for who has sent a message. Of other processes nobody
+    // knows.
+    why = {};
   }
   if (!why)
     abort(status ? awaitReason(why) : why);

@@ -124,3 +124,79 @@ func.func @one(%x: tensor<4xf32>) -> tensor<4xf32> attributes {graph.entry} {
   %a = call @fwd(%x) {graph.piece = 0 : i64} : (tensor<4xf32>) -> tensor<4xf32>
   return %a : tensor<4xf32>
 }
+
+// -----
+
+// A mask is made again in each task that reads it; what it is made of is kept, for it is floats.
+// CHECK-LABEL: func.func private @body.forward0
+// CHECK: %[[XX:.*]] = graph.multiply
+// CHECK-NEXT: %[[M:.*]] = graph.is_finite %[[XX]]
+// CHECK-NEXT: %[[A:.*]] = call @fwd(%{{.*}}, %{{.*}}, %[[M]])
+// CHECK-NEXT: return %[[XX]], %[[A]]
+// CHECK-LABEL: func.func private @body.backward0(
+// CHECK-NEXT: %[[M:.*]] = graph.is_finite %arg0
+// CHECK-NEXT: call @bwd(%{{.*}}, %{{.*}}, %[[M]])
+module attributes {dist.pipeline = {chunks = 1 : i64, schedule = "1f1b"}} {
+dist.mesh @mesh = <["stage"=2]>
+func.func private @fwd(%x: tensor<4xf32>, %w: tensor<4xf32>, %m: tensor<4xi1>) -> tensor<4xf32> {
+  %0 = graph.multiply %x, %w : tensor<4xf32>
+  %1 = graph.select %m, %0, %x : tensor<4xi1>, tensor<4xf32>
+  return %1 : tensor<4xf32>
+}
+func.func private @fwd1(%x: tensor<4xf32>, %w: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = graph.multiply %x, %w : tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+func.func private @bwd1(%d: tensor<4xf32>, %x: tensor<4xf32>, %w: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
+  %0 = graph.multiply %d, %w : tensor<4xf32>
+  %1 = graph.multiply %d, %x : tensor<4xf32>
+  return %0, %1 : tensor<4xf32>, tensor<4xf32>
+}
+func.func private @bwd(%d: tensor<4xf32>, %x: tensor<4xf32>, %m: tensor<4xi1>) -> tensor<4xf32> {
+  %1 = graph.multiply %d, %x : tensor<4xf32>
+  %2 = graph.select %m, %1, %x : tensor<4xi1>, tensor<4xf32>
+  return %2 : tensor<4xf32>
+}
+func.func private @body(%w0: tensor<4xf32>, %w1: tensor<4xf32>, %g0: tensor<4xf32> {graph.donate = 0 : i64}, %g1: tensor<4xf32> {graph.donate = 1 : i64}, %x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
+  %xx = graph.multiply %x, %x : tensor<4xf32>
+  %m = graph.is_finite %xx : (tensor<4xf32>) -> tensor<4xi1>
+  %a = call @fwd(%x, %w0, %m) {graph.piece = 0 : i64} : (tensor<4xf32>, tensor<4xf32>, tensor<4xi1>) -> tensor<4xf32>
+  %b = call @fwd1(%a, %w1) {graph.piece = 1 : i64} : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  %db:2 = call @bwd1(%b, %a, %w1) {graph.piece = 1 : i64, graph.backward} : (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>)
+  %da = call @bwd(%db#0, %x, %m) {graph.piece = 0 : i64, graph.backward} : (tensor<4xf32>, tensor<4xf32>, tensor<4xi1>) -> tensor<4xf32>
+  %0 = graph.add %g0, %da : tensor<4xf32>
+  %1 = graph.add %g1, %db#1 : tensor<4xf32>
+  return %0, %1 : tensor<4xf32>, tensor<4xf32>
+}
+func.func @step(%w0: tensor<4xf32> {graph.donate = 0 : i64, graph.name = "w0"}, %w1: tensor<4xf32> {graph.donate = 1 : i64, graph.name = "w1"}, %x: tensor<8xf32>)
+    -> (tensor<4xf32>, tensor<4xf32>) attributes {graph.entry} {
+  %zero = graph.constant dense<0.0> : tensor<4xf32>
+  %g:2 = graph.scan @body(%w0, %w1) carried(%zero, %zero) cut(%x) count = 2 : (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<8xf32>) -> (tensor<4xf32>, tensor<4xf32>)
+  %v0 = graph.subtract %w0, %g#0 : tensor<4xf32>
+  %v1 = graph.subtract %w1, %g#1 : tensor<4xf32>
+  return %v0, %v1 : tensor<4xf32>, tensor<4xf32>
+}
+}
+
+// -----
+
+// A tied weight in a number that is spread over both stages: where the weight has its home, after the number was shared.
+// CHECK-LABEL: func.func @step
+// CHECK: %[[N:.*]] = graph.reduce sum, %{{.*}} {dist.stage = 0 : i64}
+// CHECK-NEXT: dist.share %[[N]] from 0
+dist.mesh @mesh = <["stage"=2]>
+func.func private @fwd(%x: tensor<4xf32>, %w: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = graph.multiply %x, %w : tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+func.func @step(%w: tensor<4xf32> {graph.donate = 0 : i64, graph.name = "w"}, %w1: tensor<4xf32> {graph.donate = 1 : i64, graph.name = "w1"}, %x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) attributes {graph.entry} {
+  %a = call @fwd(%x, %w) {graph.piece = 0 : i64} : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  %b = call @fwd(%a, %w) {graph.piece = 1 : i64} : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  %p = graph.multiply %w, %b : tensor<4xf32>
+  %n = graph.reduce sum, %p, dims = [0] : (tensor<4xf32>) -> tensor<f32>
+  %s = graph.broadcast_in_dim %n, dims = [] : (tensor<f32>) -> tensor<4xf32>
+  %v = graph.multiply %w, %s : tensor<4xf32>
+  %c = graph.multiply %b, %w1 : tensor<4xf32>
+  %v1 = graph.multiply %c, %s : tensor<4xf32>
+  return %v, %v1 : tensor<4xf32>, tensor<4xf32>
+}

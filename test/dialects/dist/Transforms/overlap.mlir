@@ -154,3 +154,30 @@ module attributes {dist.overlap} {
     return %3, %5 : tensor<8xf32>, tensor<8xf32>
   }
 }
+
+// -----
+
+// Work does not go over messages: a stage that waits has done before what it was to do until then.
+// CHECK-LABEL: func.func @step.0
+// CHECK: dist.send
+// CHECK-NEXT: call @fwd
+// CHECK-NEXT: dist.recv
+// CHECK-NEXT: call @bwd
+// CHECK-NEXT: dist.all_reduce
+// CHECK-NEXT: dist.send
+// CHECK-NEXT: dist.wait
+module attributes {dist.overlap} {
+  dist.mesh @mesh = <["stage"=2, "data"=2]>
+  func.func private @fwd(%x: tensor<8xf32>) -> tensor<8xf32>
+  func.func private @bwd(%x: tensor<8xf32>) -> tensor<8xf32>
+  func.func @step.0(%x: tensor<8xf32>) -> tensor<8xf32> attributes {dist.stage = 0 : i64, dist.stage_of = "step"} {
+    %s = call @fwd(%x) : (tensor<8xf32>) -> tensor<8xf32>
+    dist.send %s to 1 tag = 0 : tensor<8xf32>
+    %f = call @fwd(%s) : (tensor<8xf32>) -> tensor<8xf32>
+    %r = dist.recv from 1 tag = 1 : tensor<8xf32>
+    %n = call @bwd(%r) : (tensor<8xf32>) -> tensor<8xf32>
+    %a = dist.all_reduce %n over @mesh ["data"] combine = sum : (tensor<8xf32>) -> tensor<8xf32>
+    dist.send %f to 1 tag = 2 : tensor<8xf32>
+    return %a : tensor<8xf32>
+  }
+}

@@ -77,3 +77,16 @@ func.func @no_mesh(%x: tensor<4xf32>) -> tensor<4xf32> attributes {graph.entry} 
   %0 = dist.transfer %x from 0 to 1 : tensor<4xf32>
   return %0 : tensor<4xf32>
 }
+
+// -----
+
+dist.mesh @mesh = <["stage"=2, "data"=2]>
+func.func private @f(%x: tensor<4xf32>, %k: tensor<i64>) -> tensor<4xf32> {
+  return %x : tensor<4xf32>
+}
+func.func @step(%w: tensor<4xi32> {graph.donate = 0 : i64, graph.name = "w"}, %x: tensor<4xf32>) -> (tensor<4xi32>, tensor<4xf32>) attributes {graph.entry} {
+  %a = graph.negate %x {dist.stage = 0 : i64} : tensor<4xf32>
+  // expected-error@+1 {{is on a stage that the mesh does not have: it has 2}}
+  %s = dist.share %a from -1 : tensor<4xf32>
+  return %w, %s : tensor<4xi32>, tensor<4xf32>
+}

@@ -296,8 +296,10 @@ static void checkCoverage(ModuleRunner &runner) {
       "graph.slice",
       "graph.dynamic_slice",
       "dist.manual",
-      // Made by a pass.
+      // Made by a pass; between stages elementwise.
       "graph.dot_accumulate",
+      "dist.transfer",
+      "dist.share",
   };
   for (RegisteredOperationName op : runner.context().getRegisteredOperations()) {
     std::string name = op.getStringRef().str();
