@@ -147,10 +147,11 @@ private:
 
 std::string drawText(const Simulation &run, int64_t maxTicks) {
   int64_t tick = tickOf(run, maxTicks), ticks = (run.total + tick - 1) / tick;
+  int64_t unit = tickOf(run, std::max<int64_t>(run.total, 1));
   std::vector<std::vector<std::string>> rows;
   std::vector<std::string> &numbers = rows.emplace_back();
-  for (int64_t i = 0; i < ticks; ++i)
-    numbers.push_back(std::to_string(i + 1));
+  for (int64_t i = 0; i < ticks; ++i) // A cell shows what is done in the middle of it.
+    numbers.push_back(std::to_string((i * tick + tick / 2) / unit + 1));
   for (const std::vector<TimedTask> &stage : run.stages)
     rows.push_back(cellsOf(run, stage, tick, ticks));
   size_t width = 1;
@@ -161,6 +162,9 @@ std::string drawText(const Simulation &run, int64_t maxTicks) {
   appendRow(text, "tick", rows.front(), last.size(), width);
   for (size_t stage = 0; stage + 1 < rows.size(); ++stage)
     appendRow(text, "stage " + std::to_string(stage), rows[stage + 1], last.size(), width);
+  if (tick > unit)
+    text += format("only some of the %lld ticks are shown; an SVG has room for more\n",
+                   (long long)((run.total + unit - 1) / unit));
   return text;
 }
 

@@ -18,7 +18,8 @@
 namespace minigptc::dist {
 
 /// A tick is what all times are multiples of, or more, so that there are at most `maxTicks`; a
-/// cell then shows what the stage does in the middle of the tick.
+/// cell then shows what the stage does in the middle of the tick, the header which tick that is,
+/// and a last line says that there are more.
 std::string drawText(const Simulation &run, int64_t maxTicks = 200);
 
 /// A whole SVG document. `title` is plain text.

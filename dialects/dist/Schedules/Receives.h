@@ -15,8 +15,8 @@
 
 #include "dialects/dist/Schedules/Schedules.h"
 
-#include <cassert>
 #include <algorithm>
+#include <cassert>
 #include <map>
 #include <utility>
 

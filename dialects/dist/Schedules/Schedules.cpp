@@ -124,7 +124,8 @@ std::string whyNot(ScheduleKind kind, const Pipeline &pipeline) {
   if (microBatches % stages != 0)
     return "schedule interleaved takes micro-batches " + std::to_string(stages) +
            " at a time, one for each stage: " + std::to_string(microBatches) +
-           " is no multiple of that";
+           " is no multiple of that, as " + std::to_string((microBatches / stages + 1) * stages) +
+           " is";
   return "";
 }
 

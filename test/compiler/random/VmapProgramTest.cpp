@@ -189,7 +189,9 @@ std::string wrongGradientOfBatched(ModuleRunner &runner, mlir::ModuleOp module, 
 bool isExempt(llvm::StringRef op) {
   static const std::set<llvm::StringRef> ops = {
       "graph.dot_accumulate", "graph.dot_bias", "graph.dot_sums", "graph.fusion",
-      "graph.yield",          "dist.mesh",      "dist.reshard",   "dist.wait"};
+      "graph.yield",          "dist.mesh",      "dist.reshard",   "dist.wait",
+      "dist.transfer",        "dist.share",     "dist.send",      "dist.recv",
+      "dist.absent"};
   return ops.count(op);
 }
 

@@ -200,7 +200,7 @@ TEST_CASE("idle time of stages that differ is predicted") {
 TEST_CASE("what cannot be scheduled is refused with its numbers") {
   CHECK(whyNot(ScheduleKind::interleaved, {6, 4, 2}) ==
         "schedule interleaved takes micro-batches 4 at a time, one for each stage: 6 is no "
-        "multiple of that");
+        "multiple of that, as 8 is");
   CHECK(whyNot(ScheduleKind::gpipe, {4, 2, 2}) ==
         "schedule gpipe has one chunk on each stage, not 2; several are for schedule interleaved");
   CHECK(whyNot(ScheduleKind::gpipe, {0, 2, 1}).find("one micro-batch at least") !=
