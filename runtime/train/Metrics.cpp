@@ -35,6 +35,8 @@ std::string toJsonLine(const StepRecord &record) {
                      ",\"tokens_per_s\":" + formatNumber(record.tokensPerSecond);
   if (record.mfu >= 0)
     line += ",\"mfu\":" + formatNumber(record.mfu);
+  if (record.emulated)
+    line += ",\"emulated\":true";
   if (!record.finite)
     line += ",\"skipped\":true";
   return line + "}";

@@ -30,6 +30,7 @@ public:
 
   int64_t batchSize() const { return batchSize_; }
   int64_t contextLength() const { return context_; }
+  bool isEmulated() const { return program_->isEmulated(); }
   /// Into how many parts the step takes its batch, one after the other.
   int64_t microBatches() const { return microBatches_; }
   /// The rows of a batch that the devices of this process need: [first, second). Of a batch in

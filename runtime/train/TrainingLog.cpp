@@ -66,10 +66,11 @@ private:
   std::string describe(const StepRecord &record, int64_t totalSteps) const {
     char text[200];
     double left = double(totalSteps - record.step - 1) * meanSeconds_;
-    std::snprintf(text, sizeof text, "step %lld/%lld  loss %s  lr %.3g  %.0f tokens/s  %s left%s",
+    std::snprintf(text, sizeof text, "step %lld/%lld  loss %s  lr %.3g  %.0f tokens/s%s  %s left%s",
                   static_cast<long long>(record.step + 1), static_cast<long long>(totalSteps),
                   bold(record.loss).c_str(), record.learningRate, record.tokensPerSecond,
-                  duration(left).c_str(), record.finite ? "" : "  (not finite: skipped)");
+                  record.emulated ? " emulated" : "", duration(left).c_str(),
+                  record.finite ? "" : "  (not finite: skipped)");
     return text;
   }
 

@@ -26,6 +26,8 @@ struct StepRecord {
   double stepSeconds = 0, tokensPerSecond = 0;
   double mfu = -1;    ///< of `--peak-flops`; negative: not known
   bool finite = true; ///< false: the update was rejected
+  /// Times are those of an emulation.
+  bool emulated = false;
 };
 
 struct EvalRecord {

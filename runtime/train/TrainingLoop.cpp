@@ -148,7 +148,8 @@ Status TrainingLoop::dumpGradients() {
   StatusOr<NamedArrays> gradients = step_.gradients(own ? *own : program_, *batch, stepKey());
   if (!gradients)
     return gradients.status();
-  MINIGPTC_RETURN_IF_ERROR(saveWeights(options_.dumpGrads, metadata_.parameters, *gradients, processes()));
+  MINIGPTC_RETURN_IF_ERROR(
+      saveWeights(options_.dumpGrads, metadata_.parameters, *gradients, processes()));
   log_.saved(options_.dumpGrads);
   return Status::success();
 }
@@ -192,7 +193,8 @@ Status TrainingLoop::afterStep(const Batch &batch, const StepOutcome &outcome) {
                     .tokens = nextSample_ * step_.contextLength() + tokens,
                     .stepSeconds = seconds,
                     .tokensPerSecond = double(tokens) / seconds,
-                    .finite = outcome.finite};
+                    .finite = outcome.finite,
+                    .emulated = step_.isEmulated()};
   if (options_.peakFlops > 0 && metadata_.modelFlopsPerStep)
     record.mfu = *metadata_.modelFlopsPerStep / seconds /
                  (options_.peakFlops * double(std::max<int64_t>(options_.devices, 1)));
@@ -296,8 +298,7 @@ Status TrainingLoop::finish() {
   summary.peak = program_.entry("train_step")->peak;
   summary.modelFlopsPerStep = metadata_.modelFlopsPerStep;
   summary.medianStepSeconds = median(counted);
-  if (options_.gemmPeak && isFirst() && summary.modelFlopsPerStep &&
-      summary.medianStepSeconds > 0)
+  if (options_.gemmPeak && isFirst() && summary.modelFlopsPerStep && summary.medianStepSeconds > 0)
     summary.gemmPeak = options_.gemmPeak();
   result_.steps = done_;
   if (summary.medianStepSeconds > 0)

@@ -63,6 +63,7 @@ public:
   virtual bool interrupted() const { return cancellationRequested(); }
   /// See Session.
   virtual std::optional<MemorySize> deviceMemory() const { return std::nullopt; }
+  virtual bool isEmulated() const { return false; }
   /// Null if there is no such entry.
   virtual const EntryInfo *entry(std::string_view name) const = 0;
   /// Inputs and outputs in the order of the entry.
@@ -108,6 +109,7 @@ StatusOr<const EntryInfo *> requireEntry(const TrainingProgram &program, std::st
 class SessionProgram : public TrainingProgram {
 public:
   explicit SessionProgram(Session &session) : session_(session) {}
+  bool isEmulated() const override { return session_.isEmulated(); }
   const std::string &metadata() const override { return session_.metadata(); }
   int64_t devices() const override {
     return session_.devices() * (processes() ? processes()->localCount() : 1);

@@ -25,6 +25,8 @@ TEST_CASE("metrics: rows as documented, 9 digits give every f32 back") {
   record.finite = false;
   CHECK(contains(toJsonLine(record), R"("loss":null)"));
   CHECK(contains(toJsonLine(record), R"("mfu":0.5,"skipped":true})"));
+  record.emulated = true;
+  CHECK(contains(toJsonLine(record), R"("mfu":0.5,"emulated":true,"skipped":true})"));
   CHECK(toJsonLine(EvalRecord{20, "val", 2.5}) == R"({"step":20,"eval":"val","loss":2.5})");
 
   std::mt19937 random(1);
