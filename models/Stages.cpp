@@ -148,10 +148,10 @@ std::vector<int64_t> minigptc::splitByCost(const ModelCosts &costs, int64_t piec
 }
 
 Status minigptc::checkStageAxis(const Mesh &mesh) {
-  if (!mesh.has("stage") || mesh.axes().front().name == "stage")
+  if (!mesh.has(kStageAxis) || mesh.axes().front().name == kStageAxis)
     return Status::success();
   std::vector<MeshAxis> axes = mesh.axes();
-  std::ranges::stable_partition(axes, [](const MeshAxis &axis) { return axis.name == "stage"; });
+  std::ranges::stable_partition(axes, [](const MeshAxis &axis) { return axis.name == kStageAxis; });
   return invalidConfig("sharding.mesh_axis_names: axis 'stage' must come first: its stages are "
                        "blocks of devices",
                        "as in --mesh " + Mesh(axes).toString());
@@ -170,7 +170,7 @@ std::string minigptc::remarkOnBubble(const dist::Pipeline &pipeline) {
 }
 
 int64_t minigptc::countStages(const runtime::RunConfig &config) {
-  return config.sharding.enabled ? meshOf(config.sharding).size("stage") : 1;
+  return config.sharding.enabled ? meshOf(config.sharding).size(kStageAxis) : 1;
 }
 
 StatusOr<StagePlan> minigptc::planStages(const runtime::RunConfig &config,

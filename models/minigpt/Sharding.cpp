@@ -18,7 +18,7 @@ Status checkMesh(const runtime::RunConfig &config, const Mesh &mesh) {
         "leave sharding.mode (--mode) out; the mesh says how to split, as in "
         "--mesh batch=4,model=2");
   for (const MeshAxis &axis : mesh.axes())
-    if (axis.name != "stage" && axis.name != "batch" && axis.name != "model")
+    if (axis.name != kStageAxis && axis.name != "batch" && axis.name != "model")
       return invalidConfig("sharding.mesh_axis_names: minigpt has no axis '" + axis.name + "'",
                            runtime::suggestion(axis.name, {"stage", "batch", "model"}));
   return checkStageAxis(mesh);

@@ -170,7 +170,7 @@ Status minigptc::validateMeshForMode(const Mesh &mesh, const std::string &name,
   if (!mode)
     return mode.status();
   for (const MeshAxis &axis : mesh.axes())
-    if (axis.name != "data" && axis.name != "tensor" && axis.name != "stage")
+    if (axis.name != "data" && axis.name != "tensor" && axis.name != kStageAxis)
       return invalidConfig("sharding.mesh_axis_names: the Transformer LM has no axis '" +
                                axis.name + "'",
                            runtime::suggestion(axis.name, {"stage", "data", "tensor"}));
@@ -188,7 +188,7 @@ Status minigptc::validateMeshForMode(const Mesh &mesh, const std::string &name,
   if (mesh.numDevices() == 1)
     help = "leave the mode out, or give more devices";
   if (StatusOr<Mesh> fitting = defaultMeshForMode(name, mesh.numDevices());
-      fitting && mesh.numDevices() > 1 && mesh.size("stage") == 1 && divides(*fitting, name))
+      fitting && mesh.numDevices() > 1 && mesh.size(kStageAxis) == 1 && divides(*fitting, name))
     help = "for as many devices, the mesh of mode " + name + " is " + fitting->toString();
   if (std::string others =
           modesFor(data, tensor, [&](const char *mode) { return divides(mesh, mode); });
@@ -231,8 +231,8 @@ Status minigptc::validateModelPartitioning(const runtime::RunConfig &config, con
 
 bool minigptc::hasStagesOnly(const runtime::RunConfig &config) {
   Mesh mesh = meshOf(config.sharding);
-  return config.sharding.enabled && config.sharding.mode.empty() && mesh.size("stage") > 1 &&
-         mesh.size("stage") == mesh.numDevices();
+  return config.sharding.enabled && config.sharding.mode.empty() && mesh.size(kStageAxis) > 1 &&
+         mesh.size(kStageAxis) == mesh.numDevices();
 }
 
 StatusOr<ModelSharding> minigptc::transformerLmSharding(const runtime::RunConfig &config,

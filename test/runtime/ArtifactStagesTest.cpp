@@ -132,9 +132,7 @@ TEST_CASE("messages of an artifact have two ends that agree") {
              Contains("between stages that are none"));
   CHECK_THAT(refusal([](T &t) { t.messages[0]->to = 0; }),
              Contains("between stages that are none"));
-  CHECK_THAT(refusal([](T &t) {
-               t.messages[0]->type->shape = {8, 9};
-             }),
+  CHECK_THAT(refusal([](T &t) { t.messages[0]->type->shape = {8, 9}; }),
              Contains("256 bytes where 288 are needed"));
   CHECK_THAT(
       refusal([](T &t) { t.blocks[3]->instructions.erase(t.blocks[3]->instructions.begin() + 1); }),
@@ -187,15 +185,11 @@ TEST_CASE("a stage touches what it has, and nobody calls its block") {
              Contains("entry 'pipe' touches 'w1' on stage 1, which does not have it"));
   CHECK_THAT(refusal([](T &t) { t.entries[2]->outputs[0]->stages = {1}; }),
              Contains("touches 'out0' on stage 0"));
-  CHECK_THAT(refusal([](T &t) {
-               t.entries[2]->inputs[1]->stages = {1, 1};
-             }),
+  CHECK_THAT(refusal([](T &t) { t.entries[2]->inputs[1]->stages = {1, 1}; }),
              Contains("names stages that the mesh does not have, or not in their order"));
   CHECK_THAT(refusal([](T &t) { t.entries[2]->inputs[1]->stages = {2}; }),
              Contains("names stages that the mesh does not have"));
-  CHECK_THAT(refusal([](T &t) {
-               t.entries[2]->stages = {3, 4, 3};
-             }),
+  CHECK_THAT(refusal([](T &t) { t.entries[2]->stages = {3, 4, 3}; }),
              Contains("has a block that is another's"));
   CHECK_THAT(refusal([](T &t) { t.entries[2]->stages = {}; }),
              Contains("block 'pipe.0' of no stage has messages"));
@@ -204,18 +198,7 @@ TEST_CASE("a stage touches what it has, and nobody calls its block") {
   CHECK_THAT(refusal([](T &t) { t.entries[0]->inputs[2]->stages = {0}; }),
              Contains("entry 'step' is the same on all stages, but 'x' is on some"));
   CHECK_THAT(refusal([](T &t) {
-               auto group = std::make_unique<fb::GroupT>();
-               group->strides = {2};
-               group->sizes = {2};
-               t.groups.push_back(std::move(group));
-               auto collective = std::make_unique<fb::CollectiveT>();
-               collective->kind = fb::CollectiveKind::all_reduce;
-               auto operand = std::make_unique<fb::CollectiveOperandT>();
-               operand->element = fb::ElementType::f32;
-               operand->outer = operand->inner = 1;
-               operand->block = 64;
-               collective->operands.push_back(std::move(operand));
-               t.collectives.push_back(std::move(collective));
+               addAllReduce(t);
                add(*t.blocks[3], Opcode::collective, 0, {4}, {4});
              }),
              Contains("has a collective between stages on stage 0"));

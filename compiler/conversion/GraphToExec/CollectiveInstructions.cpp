@@ -84,15 +84,15 @@ exec::CombineAttr toCombine(OpBuilder &builder, graph::ReduceKind kind) {
   return exec::CombineAttr::get(builder.getContext(), *combine);
 }
 
-/// A collective is an instruction between kernels.
+/// What devices do together is an instruction between kernels.
 template <typename Model, typename Op>
-struct Collective : graph::InstructionOp::ExternalModel<Model, Op> {
+struct Between : graph::InstructionOp::ExternalModel<Model, Op> {
   graph::InstructionKind getInstructionKind(Operation *) const {
     return graph::InstructionKind::compute;
   }
 };
 
-struct AllGather : Collective<AllGather, dist::AllGatherOp> {
+struct AllGather : Between<AllGather, dist::AllGatherOp> {
   LogicalResult emitInstruction(Operation *op, OpBuilder &builder, ValueRange inputs,
                                 ValueRange outputs) const {
     auto gather = cast<dist::AllGatherOp>(op);
@@ -104,7 +104,7 @@ struct AllGather : Collective<AllGather, dist::AllGatherOp> {
   }
 };
 
-struct ReduceScatter : Collective<ReduceScatter, dist::ReduceScatterOp> {
+struct ReduceScatter : Between<ReduceScatter, dist::ReduceScatterOp> {
   LogicalResult emitInstruction(Operation *op, OpBuilder &builder, ValueRange inputs,
                                 ValueRange outputs) const {
     auto scatter = cast<dist::ReduceScatterOp>(op);
@@ -125,7 +125,7 @@ Parts wholeParts(OperandRange tensors) {
   return parts;
 }
 
-struct AllReduce : Collective<AllReduce, dist::AllReduceOp> {
+struct AllReduce : Between<AllReduce, dist::AllReduceOp> {
   LogicalResult emitInstruction(Operation *op, OpBuilder &builder, ValueRange inputs,
                                 ValueRange outputs) const {
     auto reduce = cast<dist::AllReduceOp>(op);
@@ -136,7 +136,7 @@ struct AllReduce : Collective<AllReduce, dist::AllReduceOp> {
   std::optional<unsigned> getOperandInPlace(Operation *, unsigned result) const { return result; }
 };
 
-struct Permute : Collective<Permute, dist::CollectivePermuteOp> {
+struct Permute : Between<Permute, dist::CollectivePermuteOp> {
   LogicalResult emitInstruction(Operation *op, OpBuilder &builder, ValueRange inputs,
                                 ValueRange outputs) const {
     auto permute = cast<dist::CollectivePermuteOp>(op);
@@ -145,7 +145,7 @@ struct Permute : Collective<Permute, dist::CollectivePermuteOp> {
   }
 };
 
-struct AllToAll : Collective<AllToAll, dist::AllToAllOp> {
+struct AllToAll : Between<AllToAll, dist::AllToAllOp> {
   LogicalResult emitInstruction(Operation *op, OpBuilder &builder, ValueRange inputs,
                                 ValueRange outputs) const {
     auto exchange = cast<dist::AllToAllOp>(op);
@@ -184,14 +184,7 @@ struct AxisIndex : graph::InstructionOp::ExternalModel<AxisIndex, dist::AxisInde
   }
 };
 
-template <typename Model, typename Op>
-struct MessageEnd : graph::InstructionOp::ExternalModel<Model, Op> {
-  graph::InstructionKind getInstructionKind(Operation *) const {
-    return graph::InstructionKind::compute;
-  }
-};
-
-struct Send : MessageEnd<Send, dist::SendOp> {
+struct Send : Between<Send, dist::SendOp> {
   LogicalResult emitInstruction(Operation *op, OpBuilder &builder, ValueRange inputs,
                                 ValueRange) const {
     auto send = cast<dist::SendOp>(op);
@@ -200,7 +193,7 @@ struct Send : MessageEnd<Send, dist::SendOp> {
   }
 };
 
-struct Recv : MessageEnd<Recv, dist::RecvOp> {
+struct Recv : Between<Recv, dist::RecvOp> {
   LogicalResult emitInstruction(Operation *op, OpBuilder &builder, ValueRange,
                                 ValueRange outputs) const {
     auto recv = cast<dist::RecvOp>(op);

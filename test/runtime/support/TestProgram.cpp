@@ -227,15 +227,7 @@ TestProgram makeCudaProgram() {
   return program;
 }
 
-TestProgram makeMeshProgram() {
-  TestProgram program = makeTestProgram();
-  fb::ArtifactT &table = program.table;
-  for (const char *name : {"x", "y"}) {
-    auto axis = std::make_unique<fb::MeshAxisT>();
-    axis->name = name;
-    axis->size = 2;
-    table.mesh.push_back(std::move(axis));
-  }
+void addAllReduce(fb::ArtifactT &table) {
   auto group = std::make_unique<fb::GroupT>();
   group->strides = {2};
   group->sizes = {2};
@@ -248,6 +240,18 @@ TestProgram makeMeshProgram() {
   operand->block = 64;
   collective->operands.push_back(std::move(operand));
   table.collectives.push_back(std::move(collective));
+}
+
+TestProgram makeMeshProgram() {
+  TestProgram program = makeTestProgram();
+  fb::ArtifactT &table = program.table;
+  for (const char *name : {"x", "y"}) {
+    auto axis = std::make_unique<fb::MeshAxisT>();
+    axis->name = name;
+    axis->size = 2;
+    table.mesh.push_back(std::move(axis));
+  }
+  addAllReduce(table);
   fb::BlockT &step = *table.blocks[1];
   for (auto [opcode, buffers] : {std::pair(fb::Opcode::collective, std::vector<uint32_t>{7, 8}),
                                  std::pair(fb::Opcode::device_index, std::vector<uint32_t>{7})}) {

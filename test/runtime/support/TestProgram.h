@@ -44,6 +44,9 @@ TestProgram makeTestProgram();
 /// weights cut in two along it.
 TestProgram makeMeshProgram();
 
+/// One more group, of two devices that are two apart, and one more collective: a sum of 64 floats.
+void addAllReduce(fb::ArtifactT &table);
+
 /// The test program for GPUs, with kernels of 64 threads whose PTX says "kernel NAME". Of
 /// them "add" is grouped.
 TestProgram makeCudaProgram();
