@@ -95,10 +95,16 @@ TEST_CASE("messages: one that is left out, or exchanged with another, is told wi
   CHECK(leftOut.message() == "device 1 expects message 1 (i64[]) from device 0 to device 1 at "
                              "model.cpp:101, but device 0 has sent message 2 (i64[]) from device 0 "
                              "to device 1 at model.cpp:2");
-  Status unread = onDevices(
-      world, [](Mail mail) { return mail.device() == 0 ? mail.send(5, 1, 7) : Status(); });
-  CHECK(unread.message() == "device 1 has ended and does not receive message 5 (i64[]) from device "
-                            "0 to device 1, sent at model.cpp:5");
+  // Sent before the other ends, and after.
+  for (int64_t late : {1, 0}) {
+    Status unread = onDevices(world, [&](Mail mail) {
+      if (mail.device() == late)
+        std::this_thread::sleep_for(std::chrono::milliseconds(20));
+      return mail.device() == 0 ? mail.send(5, 1, 7) : Status();
+    });
+    CHECK(unread.message() == "device 1 has ended and does not receive message 5 (i64[]) from "
+                              "device 0 to device 1, sent at model.cpp:5");
+  }
   Status full = onDevices(world, [](Mail mail) {
     if (mail.device() == 1) {
       std::this_thread::sleep_for(std::chrono::milliseconds(20));
