@@ -9,9 +9,10 @@ shift
 copy=$source_dir/build/mutations
 mkdir -p "$copy"
 
-# Unchanged files keep their times, so that a second run builds little.
+# Unchanged files keep the times that they have in the copy, so that a second run builds little, but
+# builds again what a mutation was the last to change.
 (cd "$source_dir" && git ls-files --cached --others --exclude-standard -z) |
-  rsync -a --checksum --files-from=- --from0 --ignore-missing-args "$source_dir/" "$copy/"
+  rsync -a --no-times --checksum --files-from=- --from0 --ignore-missing-args "$source_dir/" "$copy/"
 cd "$copy"
 build=build/$preset
 
