@@ -40,14 +40,9 @@ struct Kernel {
 class Merger {
 public:
   Merger(Block &block, const StoragePlan &storage) : storage(storage) {
-    int64_t messages = 0;
     for (Operation &op : block) {
       positions[&op] = int64_t(ops.size());
       ops.push_back(&op);
-      // What is sent or received between two ops keeps its place.
-      messages += isa<MemoryEffectOpInterface>(op) && !isMemoryEffectFree(&op);
-      if (messages > 0)
-        messagesBefore[&op] = messages;
     }
     for (size_t node = 0; node < ops.size(); ++node) {
       order.push_back(node);
@@ -246,8 +241,9 @@ private:
   const char *findObstacle(size_t from, size_t into, Kernel &merged) {
     if (!kernels[from].mergeable || !kernels[into].mergeable)
       return "one of the two does not walk rows";
-    if (messagesBefore.lookup(kernels[from].roots.front()) !=
-        messagesBefore.lookup(kernels[into].roots.front()))
+    // What is sent or received between two ops keeps its place.
+    if (storage.getMessagesBefore(kernels[from].roots.front()) !=
+        storage.getMessagesBefore(kernels[into].roots.front()))
       return "a message is sent or received between them";
     SmallVector<Operation *> roots(kernels[from].roots);
     llvm::append_range(roots, kernels[into].roots);
@@ -363,7 +359,6 @@ private:
   /// needs; and where in there they are. The first op of a kernel may stand before one that the
   /// kernel needs for another of its ops: positions do not say what can depend on what.
   std::vector<size_t> order, places;
-  DenseMap<Operation *, int64_t> messagesBefore;
   std::vector<Kernel> kernels; // a merged one has no roots
   DenseMap<Operation *, size_t> kernelOf;
 };

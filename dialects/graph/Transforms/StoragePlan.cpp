@@ -77,7 +77,7 @@ void StoragePlan::countMessages(Block &block) {
 /// micro-batches that is made at the end, for one, all its summands.
 bool StoragePlan::isSmallerStored(Operation *op, const Tree &tree) const {
   if (messagesBefore.empty() || llvm::all_of(op->getUsers(), [&](Operation *user) {
-        return messagesBefore.lookup(user) == messagesBefore.lookup(op);
+        return getMessagesBefore(user) == getMessagesBefore(op);
       }))
     return false;
   double read = 0;
