@@ -61,32 +61,51 @@ struct Channel {
   std::vector<Message> sent;
   size_t received = 0;
 };
-/// By sender and receiver.
-using Channels = std::map<std::pair<int64_t, int64_t>, Channel>;
 
-Channels channelsOf(const Schedule &schedule) {
-  Channels channels;
-  for (size_t stage = 0; stage < schedule.stages.size(); ++stage)
-    for (const StageTask &task : schedule.stages[stage])
-      if (auto message = madeBy(schedule.pipeline, int64_t(stage), task))
-        channels[{int64_t(stage), message->receiverPiece() % schedule.pipeline.stages}]
-            .sent.push_back(*message);
-  return channels;
-}
+/// All messages of a step, by channel.
+class Post {
+public:
+  explicit Post(const Schedule &schedule)
+      : pipeline_(schedule.pipeline), places_(size_t(schedule.pipeline.messages())) {
+    for (size_t stage = 0; stage < schedule.stages.size(); ++stage)
+      for (const StageTask &task : schedule.stages[stage])
+        if (auto message = madeBy(pipeline_, int64_t(stage), task)) {
+          std::vector<Message> &sent = channelOf(*message).sent;
+          places_[numberOf(*message)] = sent.size();
+          sent.push_back(*message);
+        }
+  }
+  Channel &channelOf(const Message &message) {
+    return channels_[{message.senderPiece() % pipeline_.stages,
+                      message.receiverPiece() % pipeline_.stages}];
+  }
+  /// How many are sent before it in its channel. Looked up: a search would make long schedules
+  /// take quadratic time.
+  size_t placeOf(const Message &message) const { return places_[numberOf(message)]; }
+
+private:
+  size_t numberOf(const Message &message) const {
+    int64_t way = message.boundary + (message.backward ? pipeline_.pieces() - 1 : 0);
+    return size_t(way * pipeline_.microBatches + message.microBatch);
+  }
+
+  const Pipeline &pipeline_;
+  std::map<std::pair<int64_t, int64_t>, Channel> channels_; ///< by sender and receiver
+  std::vector<size_t> places_;                              ///< by number
+};
 
 /// Each as late as the order of its channel allows.
 Actions withLateReceives(const Schedule &schedule) {
   const Pipeline &pipeline = schedule.pipeline;
-  Channels channels = channelsOf(schedule);
+  Post post(schedule);
   Actions all(schedule.stages.size());
   for (int64_t stage = 0; stage < pipeline.stages; ++stage) {
     std::vector<StageAction> &actions = all[size_t(stage)];
     for (const StageTask &task : schedule.stages[size_t(stage)]) {
       if (auto needed = neededBy(pipeline, stage, task)) {
         int64_t sender = needed->senderPiece() % pipeline.stages;
-        Channel &channel = channels.at({sender, stage});
-        auto place = std::ranges::find(channel.sent, *needed) - channel.sent.begin();
-        for (; channel.received <= size_t(place); ++channel.received)
+        Channel &channel = post.channelOf(*needed);
+        for (size_t place = post.placeOf(*needed); channel.received <= place; ++channel.received)
           actions.push_back({ActionKind::receive, {}, channel.sent[channel.received], sender});
       }
       actions.push_back({ActionKind::compute, task, {}, 0});
