@@ -24,6 +24,8 @@ using std::chrono::milliseconds;
 constexpr std::string_view kGreeting = "MGPTSTR1";
 /// How long a message that has begun may take to come, or to be taken.
 constexpr milliseconds kPatience(10000);
+/// How often who waits for a key asks whether to go on.
+constexpr milliseconds kLook(50);
 
 /// What comes before a request's key and value.
 struct Request {
@@ -283,8 +285,22 @@ StatusOr<std::string> TcpStore::get(std::string_view key, milliseconds timeout) 
   StatusOr<std::optional<std::string>> found = ask('g', key, "", timeout);
   if (!found)
     return found.status();
-  if (*found)
-    return std::move(**found);
+  return *found ? std::move(**found) : StatusOr<std::string>(notSet(key, timeout));
+}
+
+StatusOr<std::string> TcpStore::get(std::string_view key, const std::function<Status()> &mayWait) {
+  for (auto end = Clock::now() + timeout_; Clock::now() < end;) {
+    MINIGPTC_RETURN_IF_ERROR(mayWait());
+    auto found = ask('g', key, "", kLook);
+    if (!found)
+      return found.status();
+    if (*found)
+      return std::move(**found);
+  }
+  return notSet(key, timeout_);
+}
+
+Status TcpStore::notSet(std::string_view key, milliseconds timeout) const {
   auto seconds = std::chrono::duration_cast<std::chrono::seconds>(timeout).count();
   return failure("nobody has set " + quote(key) + " in " + std::to_string(seconds) + " s")
       .withHelp("see what the other processes say: one has ended, or is slow to start");

@@ -19,6 +19,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -48,6 +49,8 @@ public:
   /// Waits for the key, as long as the options say or `timeout`; a failure names it.
   StatusOr<std::string> get(std::string_view key) { return get(key, timeout_); }
   StatusOr<std::string> get(std::string_view key, std::chrono::milliseconds timeout);
+  /// ... and as long as `mayWait` is a success; its failure is the result.
+  StatusOr<std::string> get(std::string_view key, const std::function<Status()> &mayWait);
   /// Does not wait.
   StatusOr<std::optional<std::string>> find(std::string_view key);
   int port() const { return port_; }
@@ -60,6 +63,7 @@ private:
   TcpStore() = default;
   Status connect(const TcpStoreOptions &options);
   Status gone() const;
+  Status notSet(std::string_view key, std::chrono::milliseconds timeout) const;
   StatusOr<std::optional<std::string>> ask(char operation, std::string_view key,
                                            std::string_view value,
                                            std::chrono::milliseconds timeout);

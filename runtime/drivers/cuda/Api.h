@@ -140,6 +140,8 @@ namespace minigptc::runtime::cuda {
   X(getUniqueId, ncclGetUniqueId, NcclResult, (NcclUniqueId * id))                                 \
   X(commInitRank, ncclCommInitRank, NcclResult,                                                    \
     (NcclComm * comm, int ranks, NcclUniqueId id, int rank))                                       \
+  X(commInitRankConfig, ncclCommInitRankConfig, NcclResult,                                        \
+    (NcclComm * comm, int ranks, NcclUniqueId id, int rank, NcclConfig *config))                   \
   X(commDestroy, ncclCommDestroy, NcclResult, (NcclComm comm))                                     \
   X(commAbort, ncclCommAbort, NcclResult, (NcclComm comm))                                         \
   X(commGetAsyncError, ncclCommGetAsyncError, NcclResult, (NcclComm comm, NcclResult * error))     \

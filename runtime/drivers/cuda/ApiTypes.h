@@ -216,6 +216,17 @@ enum class NcclResult : int {
   inProgress = 7,
 };
 
+/// ncclConfig_t as NCCL 2.18 has it: later ones see by `size` and `version` what they have to add.
+struct NcclConfig {
+  static constexpr int kUndefined = -2147483647 - 1;
+  size_t size = sizeof(NcclConfig);
+  unsigned magic = 0xcafebeef, version = 21800;
+  int blocking = kUndefined;
+  int cgaClusterSize = kUndefined, minCtas = kUndefined, maxCtas = kUndefined;
+  const char *netName = nullptr;
+  int splitShare = kUndefined;
+};
+
 enum class NcclType : int {
   i8 = 0,
   u8 = 1,

@@ -280,13 +280,15 @@ Status submitCollective(const CollectiveMember &member, const CollectiveProblem 
   Status ended = checkNccl(nccl, nccl.groupEnd(), "ncclGroupEnd", member.comm);
   MINIGPTC_RETURN_IF_ERROR(status);
   MINIGPTC_RETURN_IF_ERROR(ended);
+  if (member.settle)
+    MINIGPTC_RETURN_IF_ERROR(member.settle());
   for (const OperandCalls &calls : operands)
     MINIGPTC_RETURN_IF_ERROR(calls.unpack());
   return {};
 }
 
 Status checkNccl(const NcclApi &nccl, NcclResult result, const char *call, NcclComm comm) {
-  if (result == NcclResult::success)
+  if (result == NcclResult::success || result == NcclResult::inProgress)
     return {};
   const char *text = nccl.getErrorString(result), *last = nccl.getLastError(comm);
   std::string detail = last && *last ? " (" + std::string(last) + ")" : "";

@@ -19,6 +19,7 @@
 #include "runtime/hal/Collective.h"
 
 #include <cstddef>
+#include <functional>
 #include <span>
 
 namespace minigptc::runtime::cuda {
@@ -29,6 +30,8 @@ struct CollectiveMember {
   int64_t rank;
   Stream stream;
   std::byte *staging; ///< on the device, aligned to 256 bytes
+  /// Waits until NCCL has submitted a group of calls; empty: it has, where that ends.
+  std::function<Status()> settle = {};
 };
 
 /// Of all operands together.
@@ -40,7 +43,7 @@ uint64_t stagingBytes(std::span<const CollectiveProblem> problems);
 Status submitCollective(const CollectiveMember &member, const CollectiveProblem &problem,
                         std::span<void *const> inputs, std::span<void *const> outputs);
 
-/// "ncclAllGather failed: unhandled cuda error (…)".
+/// "ncclAllGather failed: unhandled cuda error (…)". What is in progress has not failed.
 Status checkNccl(const NcclApi &nccl, NcclResult result, const char *call, NcclComm comm);
 
 } // namespace minigptc::runtime::cuda

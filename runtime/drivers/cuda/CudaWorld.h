@@ -56,8 +56,10 @@ private:
   CudaWorld(std::vector<ContextRef> contexts, WorldOptions options);
   TcpStore *store() const { return options_.process.store; }
   bool isFirst() const { return options_.process.rank == 0; }
+  Status meetAndJoin();
   /// Waits until all processes are here.
   Status awaitProcesses();
+  StatusOr<std::string> told(const std::string &key);
   void leaveProcesses();
   void tellProcesses(const Status &why);
   Status joinGroups();

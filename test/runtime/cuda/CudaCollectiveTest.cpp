@@ -8,6 +8,7 @@
 
 #include <atomic>
 #include <catch2/catch.hpp>
+#include <chrono>
 #include <cstring>
 #include <functional>
 #include <thread>
@@ -502,4 +503,30 @@ TEST_CASE("cuda processes: one that fails ends the others") {
   CHECK(said[1].message() == "no memory");
   CHECK(said[0].message() == "another process has failed: no memory");
   CHECK(said[2].message() == "another process has failed: no memory");
+}
+
+TEST_CASE("cuda processes: one that dies before communicators are made, or meanwhile, ends the wait") {
+  bool meets = GENERATE(false, true); // Or it has died before.
+  CollectiveProblem p = sumOf(100, 2);
+  auto machine = require(TestDevices::create({.devices = 1}));
+  auto store = require(TcpStore::open({.address = "localhost", .port = 0, .serves = true}));
+  if (meets)
+    REQUIRE(store->set("0/is here 1", "").ok());
+  auto driver = createCudaDriver(machine->api(), "cuda:test");
+  auto device = require(driver->open(0, {}));
+  Device *members[] = {device.get()};
+  auto begin = std::chrono::steady_clock::now();
+  auto dies = [=] {
+    return std::chrono::steady_clock::now() < begin + std::chrono::milliseconds(300)
+               ? Status()
+               : Status(StatusCode::internal, "process 1 has ended without a word");
+  };
+  Status status =
+      driver->connect(members, {.problems = {&p, 1}, .process = {store.get(), 0, 2, dies}})
+          .status();
+  CHECK(status.message() == "process 1 has ended without a word");
+  CHECK(std::chrono::steady_clock::now() - begin < std::chrono::seconds(5));
+  CHECK(store->get("0/failed")->ends_with("without a word")); // Others learn of it.
+  device.reset();
+  CHECK(machine->finish().empty());
 }

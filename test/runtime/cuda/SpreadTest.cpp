@@ -17,6 +17,8 @@
 using namespace minigptc::test;
 using namespace std::chrono_literals;
 using Catch::Matchers::Contains;
+using Catch::Matchers::EndsWith;
+using Catch::Matchers::StartsWith;
 
 namespace {
 
@@ -53,16 +55,17 @@ public:
 
   /// Joins the next communicator, of whose ranks this is `as`; rank 0 has made the id.
   NcclResult join(int ranks, int as) {
-    int number = int(comms.size());
-    comms.push_back(nullptr);
-    if (as == 0) {
-      check(cuda.nccl.getUniqueId(&board.id[number]));
-      ++board.ids;
-    }
-    board.await(board.ids, number + 1);
-    return cuda.nccl.commInitRank(&comms.back(), ranks, board.id[number], as);
+    const NcclUniqueId &id = nextId(as);
+    return cuda.nccl.commInitRank(&comms.back(), ranks, id, as);
   }
   NcclResult join(int ranks) { return join(ranks, rank); }
+  /// Does not wait for the others.
+  NcclResult joinInTime(int ranks) {
+    const NcclUniqueId &id = nextId(rank);
+    NcclConfig config;
+    config.blocking = 0;
+    return cuda.nccl.commInitRankConfig(&comms.back(), ranks, id, rank, &config);
+  }
 
   void reserve(size_t elements) {
     input = cuda.memory(elements * 4);
@@ -99,6 +102,19 @@ public:
     return options;
   }
 
+private:
+  const NcclUniqueId &nextId(int as) {
+    int number = int(comms.size());
+    comms.push_back(nullptr);
+    if (as == 0) {
+      check(cuda.nccl.getUniqueId(&board.id[number]));
+      ++board.ids;
+    }
+    board.await(board.ids, number + 1);
+    return board.id[number];
+  }
+
+public:
   CudaProgram cuda;
   Board &board;
   int rank;
@@ -353,6 +369,71 @@ TEST_CASE("a process that ends is an error of the others' communicators") {
   CHECK_THAT(said[0], Contains(std::to_string(int(NcclResult::remoteError)) +
                                " ended emulated NCCL: rank 1 (process ") &&
                           Contains("of communicator 1 has ended"));
+}
+
+TEST_CASE("communicators that do not block") {
+  auto settle = [](Rank &me) {
+    NcclResult state = NcclResult::inProgress;
+    for (int i = 0; i < 5000 && state == NcclResult::inProgress; ++i) {
+      Rank::check(me.cuda.nccl.commGetAsyncError(me.comms[0], &state));
+      std::this_thread::sleep_for(1ms);
+    }
+    return state;
+  };
+  SECTION("go on while somebody asks") {
+    auto said = inProcesses(2, [&](Board &board, int rank) {
+      Rank me(board, rank, {.seed = 3});
+      REQUIRE(me.joinInTime(2) == NcclResult::inProgress);
+      me.reserve(12);
+      me.upload([&](size_t i) { return float(rank + 1) * float(i); });
+      bool early = me.allReduce(12) == NcclResult::invalidArgument;
+      std::string refused = me.cuda.nccl.getLastError(me.comms[0]);
+      Rank::check(settle(me));
+      bool goesOn = me.allReduce(12) == NcclResult::inProgress;
+      Rank::check(settle(me));
+      std::string sums = text(me.result(12));
+      clean(me);
+      return std::string(early && goesOn ? "good " : "bad ") + refused + sums;
+    });
+    std::vector<float> sums;
+    for (size_t i = 0; i < 12; ++i)
+      sums.push_back(3 * float(i));
+    for (const std::string &one : said)
+      CHECK_THAT(one, StartsWith("good ") && Contains("is still in progress") &&
+                          EndsWith(text(sums)));
+  }
+  SECTION("are aborted while they wait for one that does not come") {
+    auto said = inProcesses(1, [&](Board &board, int rank) {
+      Rank me(board, rank);
+      REQUIRE(me.joinInTime(2) == NcclResult::inProgress);
+      NcclResult state = NcclResult::success;
+      for (int i = 0; i < 20; ++i)
+        Rank::check(me.cuda.nccl.commGetAsyncError(me.comms[0], &state));
+      Rank::check(me.cuda.nccl.commAbort(me.comms[0]));
+      me.comms.clear();
+      bool waited = state == NcclResult::inProgress;
+      return (waited ? "waited" : "") + (me.cuda.finish().empty() ? ", clean" : me.cuda.text());
+    });
+    CHECK(said[0] == "waited, clean");
+  }
+  SECTION("see that one has ended while it was made") {
+    auto said = inProcesses(2, [&](Board &board, int rank) {
+      Rank me(board, rank);
+      REQUIRE(me.joinInTime(2) == NcclResult::inProgress);
+      Rank::check(settle(me));
+      if (rank == 1)
+        raise(SIGKILL);
+      NcclResult state = NcclResult::success;
+      for (int i = 0; i < 5000 && state == NcclResult::success; ++i) {
+        Rank::check(me.cuda.nccl.commGetAsyncError(me.comms[0], &state));
+        std::this_thread::sleep_for(1ms);
+      }
+      Rank::check(me.cuda.nccl.commAbort(me.comms[0]));
+      me.comms.clear();
+      return std::to_string(int(state));
+    });
+    CHECK(said[0] == std::to_string(int(NcclResult::remoteError)));
+  }
 }
 
 TEST_CASE("processes that do not fit together") {

@@ -183,6 +183,16 @@ SAME(AlgoConfigAttribute::clusterShapeId, CUBLASLT_ALGO_CONFIG_CLUSTER_SHAPE_ID)
   static_assert(SameAbi<decltype(NcclApi::member), decltype(&symbol)>::value, #symbol);
 MINIGPTC_CUDA_NCCL_FUNCTIONS(CHECK_NCCL)
 static_assert(sizeof(NcclUniqueId) == sizeof(ncclUniqueId));
+// Later libraries have more behind what is ours.
+static_assert(sizeof(NcclConfig) <= sizeof(ncclConfig_t));
+static_assert(offsetof(NcclConfig, magic) == offsetof(ncclConfig_t, magic));
+static_assert(offsetof(NcclConfig, version) == offsetof(ncclConfig_t, version));
+static_assert(offsetof(NcclConfig, blocking) == offsetof(ncclConfig_t, blocking));
+static_assert(offsetof(NcclConfig, maxCtas) == offsetof(ncclConfig_t, maxCTAs));
+static_assert(offsetof(NcclConfig, netName) == offsetof(ncclConfig_t, netName));
+static_assert(offsetof(NcclConfig, splitShare) == offsetof(ncclConfig_t, splitShare));
+static_assert(NcclConfig::kUndefined == NCCL_CONFIG_UNDEF_INT);
+static_assert(NcclConfig().magic == (ncclConfig_t NCCL_CONFIG_INITIALIZER).magic);
 SAME(NcclResult::success, ncclSuccess);
 SAME(NcclResult::unhandledCudaError, ncclUnhandledCudaError);
 SAME(NcclResult::systemError, ncclSystemError);

@@ -1,9 +1,9 @@
 //===- Collectives.h - emulated communicators -------------------*- C++ -*-===//
 //
-// The ranks of a communicator live in one process; if not, see Spread.h. The nth call of a rank belongs to the nth
-// call of every other, and the nth send from a to b to b's nth receive from a, whenever they
-// run: so what does not match is found when it is submitted. Calls run together, once the
-// operations of all ranks have come to the head of their streams, and combine in the order of
+// The ranks of a communicator live in one process; if not, see Spread.h. The nth call of a rank
+// belongs to the nth call of every other, and the nth send from a to b to b's nth receive from a,
+// whenever they run: so what does not match is found when it is submitted. Calls run together, once
+// the operations of all ranks have come to the head of their streams, and combine in the order of
 // ranks, so that the bits do not depend on the schedule. The calls of a group are one operation.
 //
 // As in NCCL, aborting a rank's communicator ends that rank's calls; others wait on, until theirs
@@ -17,6 +17,7 @@
 #include "runtime/drivers/cuda/test/Machine.h"
 #include "runtime/hal/Collective.h"
 
+#include <functional>
 #include <tuple>
 
 namespace minigptc::runtime::cuda::test {
@@ -56,6 +57,11 @@ struct CommState {
   uint64_t collectives = 0; ///< calls so far
   std::string lastCall = "none";
   std::shared_ptr<Operation> lastOperation;
+  /// Of a communicator that does not block: what goes on until a thread that asks for errors has
+  /// seen its end.
+  bool blocks = true;
+  std::function<NcclResult(Machine &, const std::shared_ptr<CommState> &)> pending = {};
+  NcclResult result = NcclResult::success; ///< of what has ended
 };
 
 /// A communicator.

@@ -18,6 +18,7 @@ struct Group {
     CollectiveCall call;
   };
   int depth = 0;
+  bool inProgress = false; ///< a communicator that does not block is being made
   std::vector<Call> calls;
   std::vector<std::shared_ptr<Clique>> joined;
 };
@@ -70,8 +71,8 @@ NcclResult meetOthers(Machine &machine, const std::shared_ptr<Clique> &clique) {
   if (!meeting.error().empty()) {
     auto ended = std::move(clique->meeting);
     clique->failed = true;
-    HazardKind kind = ended->isSameDevice() ? HazardKind::refusedCall
-                                            : HazardKind::collectiveMismatch;
+    HazardKind kind =
+        ended->isSameDevice() ? HazardKind::refusedCall : HazardKind::collectiveMismatch;
     return refuse(machine, "ncclCommInitRank: " + ended->error(), kind, NcclResult::invalidUsage);
   }
   if (meeting.isComplete()) {
@@ -81,19 +82,15 @@ NcclResult meetOthers(Machine &machine, const std::shared_ptr<Clique> &clique) {
   return NcclResult::success;
 }
 
-/// Success once every rank is there.
-NcclResult awaitRanks(Machine &machine, Lock &lock, const std::shared_ptr<Clique> &clique) {
-  auto end = std::chrono::steady_clock::now() +
-             std::chrono::milliseconds(machine.options.patienceMilliseconds);
-  while (clique->joined < clique->size() && std::chrono::steady_clock::now() < end) {
-    if (NcclResult result = meetOthers(machine, clique); result != NcclResult::success)
-      return result;
-    if (clique->spread)
-      return NcclResult::success;
-    machine.waitFor(lock, [&] { return clique->joined == clique->size(); }, kLook);
-  }
-  if (clique->joined == clique->size())
+/// In progress, until every rank is there or, at the end of patience, one is not.
+NcclResult goOnMeeting(Machine &machine, const std::shared_ptr<Clique> &clique,
+                       std::chrono::steady_clock::time_point end) {
+  if (clique->joined == clique->size() || clique->spread)
     return NcclResult::success;
+  if (std::chrono::steady_clock::now() < end) {
+    NcclResult result = meetOthers(machine, clique);
+    return result == NcclResult::success && !clique->spread ? NcclResult::inProgress : result;
+  }
   std::string absent;
   for (int rank = 0; rank < clique->size(); ++rank)
     if (!clique->isHere(rank))
@@ -106,7 +103,24 @@ NcclResult awaitRanks(Machine &machine, Lock &lock, const std::shared_ptr<Clique
   return NcclResult::systemError;
 }
 
-NcclResult commInitRank(NcclComm *handle, int ranks, NcclUniqueId id, int rank) {
+std::chrono::steady_clock::time_point endOfPatience(const Machine &machine) {
+  return std::chrono::steady_clock::now() +
+         std::chrono::milliseconds(machine.options.patienceMilliseconds);
+}
+
+/// Success once every rank is there.
+NcclResult awaitRanks(Machine &machine, Lock &lock, const std::shared_ptr<Clique> &clique) {
+  auto end = endOfPatience(machine);
+  for (;;) {
+    NcclResult result = goOnMeeting(machine, clique, end);
+    if (result != NcclResult::inProgress)
+      return result;
+    machine.waitFor(
+        lock, [&] { return clique->joined == clique->size(); }, kLook);
+  }
+}
+
+NcclResult initComm(NcclComm *handle, int ranks, const NcclUniqueId &id, int rank, bool blocks) {
   return enterNccl([&](Machine &machine, Lock &lock) {
     EmulatedDevice *device = machine.currentDevice();
     if (!device || ranks < 1 || rank < 0 || rank >= ranks)
@@ -139,18 +153,43 @@ NcclResult commInitRank(NcclComm *handle, int ranks, NcclUniqueId id, int rank) 
     comm->clique = clique;
     comm->rank = rank;
     comm->device = device->number;
+    comm->blocks = blocks;
     devices[size_t(rank)] = device->number;
     clique->members[size_t(rank)] = comm;
     ++clique->joined;
+    std::shared_ptr<Clique> kept = clique;
+    if (!blocks)
+      comm->pending = [end = endOfPatience(machine)](Machine &machine, const auto &comm) {
+        return goOnMeeting(machine, comm->clique, end);
+      };
     *handle = machine.comms.add(std::move(comm));
     machine.wake();
-    std::shared_ptr<Clique> kept = clique;
+    if (!blocks) {
+      group.inProgress = group.depth > 0;
+      return NcclResult::inProgress;
+    }
     if (group.depth) {
       group.joined.push_back(kept);
       return NcclResult::success;
     }
     return awaitRanks(machine, lock, kept);
   });
+}
+
+NcclResult commInitRank(NcclComm *handle, int ranks, NcclUniqueId id, int rank) {
+  return initComm(handle, ranks, id, rank, /*blocks=*/true);
+}
+
+NcclResult commInitRankConfig(NcclComm *handle, int ranks, NcclUniqueId id, int rank,
+                              NcclConfig *config) {
+  NcclConfig known;
+  if (!config || config->magic != known.magic || config->size < sizeof(known) ||
+      (config->blocking != NcclConfig::kUndefined && (config->blocking & ~1) != 0))
+    return enterNccl([&](Machine &machine, Lock &) {
+      return refuse(machine, "ncclCommInitRankConfig: a configuration that is not set up, or with "
+                             "a blocking other than 0 and 1");
+    });
+  return initComm(handle, ranks, id, rank, /*blocks=*/config->blocking != 0);
 }
 
 /// A graph keeps what it captured.
@@ -181,7 +220,7 @@ void awaitGraphs(Machine &machine, Lock &lock, const CommState &comm, const char
 
 /// The last rank gives back the memory of all, which waits for their devices.
 void leaveClique(Machine &machine, Lock &lock, const std::shared_ptr<Clique> &clique) {
-  if (++clique->left < (clique->spread ? 1 : clique->size()))
+  if (++clique->left < clique->joined) // A rank of other processes has not joined here.
     return;
   machine.awaitDevices(lock, clique->devices);
   clique->close();
@@ -213,6 +252,7 @@ NcclResult commAbort(NcclComm handle) {
     if (!comm)
       return noComm(machine);
     comm->clique->aborted[size_t(comm->rank)] = true;
+    comm->pending = nullptr;
     if (comm->clique->spread)
       comm->clique->spread->sendAll({.kind = PeerMessage::aborted});
     comm->lastOperation = nullptr;
@@ -231,7 +271,16 @@ NcclResult commGetAsyncError(NcclComm handle, NcclResult *error) {
       return noComm(machine);
     const Clique &clique = *comm->clique;
     bool lost = clique.failed || (clique.spread && clique.spread->firstGone() >= 0);
-    *error = lost ? NcclResult::remoteError : NcclResult::success;
+    if (comm->pending) { // In the library a thread goes on with it; here, who asks.
+      comm->result = comm->pending(machine, comm);
+      if (comm->result != NcclResult::inProgress)
+        comm->pending = nullptr;
+      *error = NcclResult::inProgress; // Nobody knows of the end before asking again.
+      return NcclResult::success;
+    }
+    *error = comm->result != NcclResult::success ? comm->result
+             : lost                              ? NcclResult::remoteError
+                                                 : NcclResult::success;
     return NcclResult::success;
   });
 }
@@ -292,8 +341,14 @@ NcclResult submitCalls(Machine &machine, NcclComm handle, Stream streamHandle,
     return refuse(machine, calls.front().describe() + ": " + stream->lane->name +
                                ", but the communicator's is device " +
                                std::to_string(comm->device));
-  Result result = machine.enqueue(*stream, collectiveWork(machine, comm, std::move(calls)));
-  return result == Result::success ? NcclResult::success : NcclResult::unhandledCudaError;
+  auto enqueue = [stream, owner, calls = std::move(calls)](Machine &machine, const auto &comm) {
+    Result result = machine.enqueue(*stream, collectiveWork(machine, comm, calls));
+    return result == Result::success ? NcclResult::success : NcclResult::unhandledCudaError;
+  };
+  if (comm->blocks)
+    return enqueue(machine, comm);
+  comm->pending = enqueue;
+  return NcclResult::inProgress;
 }
 
 NcclResult submitOrGroup(NcclComm handle, Stream stream, const CollectiveCall &call) {
@@ -301,6 +356,8 @@ NcclResult submitOrGroup(NcclComm handle, Stream stream, const CollectiveCall &c
     std::shared_ptr<CommState> comm = machine.comms.find(handle);
     if (!comm)
       return noComm(machine);
+    if (comm->pending)
+      return refuse(machine, call.describe() + ": what was called before is still in progress");
     if (NcclResult result = checkCall(machine, *comm, call); result != NcclResult::success)
       return result;
     if (!group.depth)
@@ -361,7 +418,8 @@ NcclResult submitGroup(Machine &machine, std::vector<Group::Call> calls) {
       else
         others.push_back(call);
     NcclResult one = submitCalls(machine, comm, stream, std::move(together));
-    result = one == NcclResult::success ? result : one;
+    bool hasFailed = result != NcclResult::success && result != NcclResult::inProgress;
+    result = hasFailed || one == NcclResult::success ? result : one;
     calls = std::move(others);
   }
   return result;
@@ -379,7 +437,8 @@ NcclResult groupEnd() {
     for (const auto &clique : ended.joined)
       if (NcclResult result = awaitRanks(machine, lock, clique); result != NcclResult::success)
         return result;
-    return submitGroup(machine, std::move(ended.calls));
+    NcclResult result = submitGroup(machine, std::move(ended.calls));
+    return result == NcclResult::success && ended.inProgress ? NcclResult::inProgress : result;
   });
 }
 
@@ -415,6 +474,7 @@ void fillNcclCalls(NcclApi &api) {
   api.getLastError = getLastError;
   api.getUniqueId = getUniqueId;
   api.commInitRank = commInitRank;
+  api.commInitRankConfig = commInitRankConfig;
   api.commDestroy = commDestroy;
   api.commAbort = commAbort;
   api.commGetAsyncError = commGetAsyncError;
