@@ -25,6 +25,7 @@ StatusOr<std::unique_ptr<CheckBench>> CheckBench::open(const std::string &driver
   if (!device)
     return device.status();
   bench->device_ = std::move(*device);
+  bench->driver_ = findDriver(driver);
   if (!program.empty()) {
     StatusOr<std::unique_ptr<Executable>> code = bench->device_->load(bench->program_.deviceCode());
     if (!code)

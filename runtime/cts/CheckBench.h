@@ -10,7 +10,7 @@
 
 #include "runtime/cts/Checks.h"
 #include "runtime/exec/Program.h"
-#include "runtime/hal/Device.h"
+#include "runtime/hal/Driver.h"
 
 #include <memory>
 #include <span>
@@ -38,6 +38,7 @@ public:
   static StatusOr<std::unique_ptr<CheckBench>> open(const std::string &driver,
                                                     const std::string &program);
 
+  const Driver &driver() const { return *driver_; }
   Device &device() { return *device_; }
   Queue &queue() { return *queue_; }
   /// Those below only with a program.
@@ -64,6 +65,7 @@ private:
   std::unique_ptr<Device> device_;
   std::unique_ptr<Executable> code_;
   std::unique_ptr<Queue> queue_;
+  const Driver *driver_ = nullptr;
 };
 
 } // namespace minigptc::runtime

@@ -18,12 +18,17 @@ namespace minigptc::runtime {
 /// those that take gigabytes of the host's are made, too.
 std::vector<Check> conformanceChecks(bool large = false);
 
+/// One line for a program with which all of them would fail: that is not the one of
+/// runtime/cts/kernels.mlir, or cannot be loaded on the driver's device.
+Status checkConformanceProgram(const CheckOptions &options);
+
 // The parts of it.
 void addMemoryChecks(std::vector<Check> &checks);
 void addLaunchChecks(std::vector<Check> &checks);
 void addQueueChecks(std::vector<Check> &checks);
 void addProductChecks(std::vector<Check> &checks);
 void addEpilogueChecks(std::vector<Check> &checks);
+void addPairChecks(std::vector<Check> &checks);
 void addSizeChecks(std::vector<Check> &checks, bool large);
 
 } // namespace minigptc::runtime

@@ -116,15 +116,4 @@ void addQueueChecks(std::vector<Check> &checks) {
   checks.push_back({"queue: recordings", recordings});
 }
 
-std::vector<Check> conformanceChecks(bool large) {
-  std::vector<Check> checks;
-  addMemoryChecks(checks);
-  addQueueChecks(checks);
-  addProductChecks(checks);
-  addEpilogueChecks(checks);
-  addLaunchChecks(checks);
-  addSizeChecks(checks, large);
-  return checks;
-}
-
 } // namespace minigptc::runtime

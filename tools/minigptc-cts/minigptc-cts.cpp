@@ -65,6 +65,7 @@ Status finish(const Flags &flags, const std::vector<CheckResult> &results) {
 }
 
 Status checkDevice(const Flags &flags) {
+  MINIGPTC_RETURN_IF_ERROR(checkConformanceProgram(flags.options()));
   return finish(flags, runChecks(conformanceChecks(flags.large), flags.options(), printCheck));
 }
 
