@@ -61,6 +61,12 @@ Status Evaluator::addTo(Sum &total, const StatusOr<Sum> &sum) {
   return Status::success();
 }
 
+void Evaluator::advance(int64_t places) {
+  done_ += places;
+  if (progress_)
+    progress_(done_, all_);
+}
+
 StatusOr<double> Evaluator::spreadLoss(const TokenSource &source, int64_t batches) {
   BatchLoader loader(source, {.order = SampleOrder::spread, .spreadOver = batches * batchSize_},
                      batchSize_, context_);
@@ -137,6 +143,7 @@ StatusOr<Evaluator::Sum> Evaluator::tail(const TokenSource &source, int64_t begi
       total += std::exp(logit - largest);
     sum.loss += largest + std::log(total) - logits[size_t(tokens[size_t(i) + 1])];
     sum.tokens += 1;
+    advance(1);
   }
   return sum;
 }
@@ -151,9 +158,12 @@ Status Evaluator::addStream(const TokenSource &source, Sum &total) {
     if (!batch)
       return batch.status();
     MINIGPTC_RETURN_IF_ERROR(add(run(*batch)));
+    advance(batchSize_ * context_);
   }
-  if (first < sequences)
+  if (first < sequences) {
     MINIGPTC_RETURN_IF_ERROR(add(partialBatch(source, first, sequences - first)));
+    advance((sequences - first) * context_);
+  }
   if (int64_t rest = targets % context_)
     MINIGPTC_RETURN_IF_ERROR(add(tail(source, sequences * context_, rest)));
   return Status::success();
@@ -163,6 +173,7 @@ Status Evaluator::addStream(const TokenSource &source, Sum &total) {
 Status Evaluator::addRows(const TokenSource &source, const DocumentRows &format, Sum &total) {
   BatchLoader loader(source, {.order = SampleOrder::sequential}, batchSize_, context_);
   TensorType type{DType::i32, {batchSize_, context_}};
+  all_ = loader.sequences() * context_;
   for (int64_t first = 0; first < loader.sequences(); first += batchSize_) {
     int64_t count = std::min(batchSize_, loader.sequences() - first);
     StatusOr<Batch> batch = loader.samples(first, count);
@@ -179,14 +190,19 @@ Status Evaluator::addRows(const TokenSource &source, const DocumentRows &format,
       *batch = std::move(filled);
     }
     MINIGPTC_RETURN_IF_ERROR(addTo(total, run(*batch)));
+    advance(count * context_);
   }
   return Status::success();
 }
 
-StatusOr<LossReport> Evaluator::wholeLoss(const TokenSource &source) {
+StatusOr<LossReport> Evaluator::wholeLoss(const TokenSource &source, const Progress &progress) {
   if (source.size() < 2)
     return Status(StatusCode::failedPrecondition, "at least two tokens are needed to evaluate");
   Sum total;
+  progress_ = progress;
+  done_ = all_ = 0;
+  for (const TokenPart &part : source.parts())
+    all_ += part.end - part.begin - 1;
   if (std::optional<DocumentRows> format = source.documents())
     MINIGPTC_RETURN_IF_ERROR(addRows(source, *format, total));
   else

@@ -11,6 +11,8 @@
 #include "runtime/train/Batches.h"
 #include "runtime/train/WeightFile.h"
 
+#include <functional>
+
 namespace minigptc::runtime {
 
 /// Mean over targets, in nats.
@@ -33,8 +35,9 @@ public:
   StatusOr<double> spreadLoss(const TokenSource &source, int64_t batches);
   /// Every token but the first of each part is a target once, in sequences of the context
   /// length one after the other; the last may be shorter. Where documents are rows, every token
-  /// but the first of its document.
-  StatusOr<LossReport> wholeLoss(const TokenSource &source);
+  /// but the first of its document. `progress` hears how many places of how many are done.
+  using Progress = std::function<void(int64_t done, int64_t all)>;
+  StatusOr<LossReport> wholeLoss(const TokenSource &source, const Progress &progress = {});
 
 private:
   explicit Evaluator(TrainingProgram &program) : program_(&program) {}
@@ -46,6 +49,7 @@ private:
   StatusOr<Sum> run(const Batch &batch);
   Status addStream(const TokenSource &source, Sum &total);
   Status addRows(const TokenSource &source, const DocumentRows &format, Sum &total);
+  void advance(int64_t places);
   StatusOr<Sum> partialBatch(const TokenSource &source, int64_t first, int64_t count);
   StatusOr<Sum> tail(const TokenSource &source, int64_t begin, int64_t count);
 
@@ -55,6 +59,8 @@ private:
   int64_t batchSize_ = 0, context_ = 0;
   std::optional<int64_t> ignoreIndex_;
   int lossIndex_ = -1, tokensIndex_ = -1;
+  Progress progress_; ///< of `wholeLoss`
+  int64_t done_ = 0, all_ = 0;
 };
 
 } // namespace minigptc::runtime

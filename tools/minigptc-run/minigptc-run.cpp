@@ -15,6 +15,7 @@
 #include "runtime/train/TrainingSession.h"
 #include "tools/common/CommandLine.h"
 #include "tools/common/Launched.h"
+#include "tools/common/ProgressLine.h"
 #include "tools/common/RunFlags.h"
 #include "tools/minigptc-run/Timing.h"
 
@@ -156,7 +157,10 @@ Status evaluate(Session &session, const Flags &flags, const RunConfig &config,
        {std::pair("train", data->train.get()), std::pair("val", data->val.get())}) {
     if (!source)
       continue;
-    StatusOr<LossReport> report = evaluator->wholeLoss(*source);
+    ProgressLine line(flags.run.quiet || !isFirst(processes));
+    StatusOr<LossReport> report = evaluator->wholeLoss(
+        *source, [&](int64_t done, int64_t all) { line.showTokens(done, all); });
+    line.close();
     if (!report)
       return report.status();
     if (!isFirst(processes))

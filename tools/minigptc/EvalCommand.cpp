@@ -7,6 +7,7 @@
 #include "runtime/train/SameContents.h"
 #include "runtime/train/TextTokens.h"
 #include "tools/common/CommandLine.h"
+#include "tools/common/ProgressLine.h"
 #include "tools/common/RunFlags.h"
 #include "tools/minigptc/Weights.h"
 
@@ -93,7 +94,10 @@ Status evaluate(EvalFlags &flags, ProcessGroupRef processes) {
       runtime::Evaluator::create(program, model->parameters);
   if (!evaluator)
     return evaluator.status();
-  runtime::StatusOr<runtime::LossReport> report = evaluator->wholeLoss(**tokens);
+  ProgressLine line(quiet);
+  runtime::StatusOr<runtime::LossReport> report = evaluator->wholeLoss(
+      **tokens, [&](int64_t done, int64_t all) { line.showTokens(done, all); });
+  line.close();
   if (!report)
     return report.status();
   if (!isFirst(processes.get()))

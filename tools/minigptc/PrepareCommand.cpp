@@ -5,11 +5,9 @@
 #include "runtime/base/Format.h"
 #include "runtime/data/Preparation.h"
 #include "tools/common/CommandLine.h"
+#include "tools/common/ProgressLine.h"
 
-#include <chrono>
-#include <cstdlib>
 #include <memory>
-#include <unistd.h>
 
 using namespace minigptc;
 using runtime::Status;
@@ -21,50 +19,6 @@ struct PrepareFlags {
   runtime::PreparationOptions options;
   std::string tokenizer, separator;
   bool quiet = false;
-};
-
-/// A line that changes on a terminal, else one every ten seconds.
-class ProgressLine {
-public:
-  explicit ProgressLine(bool quiet) : quiet_(quiet) {
-    const char *terminal = std::getenv("TERM");
-    live_ = ::isatty(STDERR_FILENO) && !(terminal && std::string_view(terminal) == "dumb");
-  }
-  ~ProgressLine() { close(); }
-
-  void show(int64_t bytes, int64_t all, int64_t tokens) {
-    auto now = Clock::now();
-    if (quiet_ ||
-        now - shown_ < (live_ ? std::chrono::milliseconds(100) : std::chrono::seconds(10)))
-      return;
-    if (begunAt_ < 0)
-      begunAt_ = bytes; // What an earlier run has done took no time.
-    shown_ = now;
-    double seconds = std::chrono::duration<double>(now - begun_).count();
-    double rate = double(bytes - begunAt_) / std::max(seconds, 1e-3);
-    std::string left = rate > 0 ? timeText(double(all - bytes) / rate) + " left" : "";
-    std::string line =
-        runtime::format("%lld of %lld MB  %lld tokens  %.1f MB/s  %s", (long long)(bytes / 1000000),
-                        (long long)(all / 1000000), (long long)tokens, rate * 1e-6, left.c_str());
-    fprintf(stderr, live_ ? "\r%s\033[K" : "%s\n", line.c_str());
-    fflush(stderr);
-    open_ = live_;
-  }
-  void close() {
-    if (std::exchange(open_, false))
-      fputc('\n', stderr);
-  }
-
-private:
-  using Clock = std::chrono::steady_clock;
-  static std::string timeText(double seconds) {
-    long total = long(seconds + 0.5);
-    return runtime::format("%ld:%02ld:%02ld", total / 3600, total / 60 % 60, total % 60);
-  }
-
-  bool quiet_, live_ = false, open_ = false;
-  int64_t begunAt_ = -1;
-  Clock::time_point begun_ = Clock::now(), shown_ = begun_;
 };
 
 void print(const char *name, const runtime::PreparationReport::Split &split) {
@@ -82,7 +36,11 @@ Status prepare(const PrepareFlags &flags) {
   if (!flags.separator.empty())
     options.separator = flags.separator == "none" ? "" : flags.separator;
   options.progress = [&](int64_t bytes, int64_t all, int64_t tokens) {
-    line.show(bytes, all, tokens);
+    line.show(bytes, all, [&](double rate) {
+      return runtime::format("%lld of %lld MB  %lld tokens  %.1f MB/s",
+                             (long long)(bytes / 1000000), (long long)(all / 1000000),
+                             (long long)tokens, rate * 1e-6);
+    });
   };
   options.remark = [&](const std::string &text) {
     line.close();

@@ -209,7 +209,9 @@ TEST_CASE("generate: programs that cannot decode are refused") {
   };
   using Catch::Contains;
   CHECK_THAT(message([](EntryInfo &e) { e.inputs[0].type.shape = {1, 2}; }), Contains("'decode'"));
-  CHECK_THAT(message([](EntryInfo &e) { e.inputs[1].type.shape = {1, 4}; }),
+  CHECK_THAT(message([](EntryInfo &e) {
+               e.inputs[1].type.shape = {1, 4};
+             }),
              Contains("'cache.layer.tokens'"));
   CHECK_THAT(message([](EntryInfo &e) { e.outputs.pop_back(); }), Contains("logits"));
 }
@@ -244,8 +246,14 @@ TEST_CASE("evaluate: every token is a target once, whatever the batch") {
         sum += std::exp(double(w.span<float>()[size_t(tokens[i]) * 256 + j]));
       expected += std::log(sum) - w.span<float>()[size_t(tokens[i]) * 256 + size_t(tokens[i + 1])];
     }
-    StatusOr<LossReport> report = evaluator->wholeLoss(*source);
+    std::vector<int64_t> done;
+    StatusOr<LossReport> report = evaluator->wholeLoss(*source, [&](int64_t now, int64_t all) {
+      CHECK(all == size - 1);
+      done.push_back(now);
+    });
     REQUIRE(report.ok());
+    CHECK(std::ranges::is_sorted(done));
+    CHECK(done.back() == size - 1);
     CHECK(report->tokens == size - 1);
     CHECK(report->loss == Approx(expected / double(size - 1)).epsilon(1e-6));
     CHECK(report->perplexity() == Approx(std::exp(report->loss)));
