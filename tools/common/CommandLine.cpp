@@ -4,8 +4,11 @@
 #include "runtime/base/Cancellation.h"
 #include "runtime/base/Suggest.h"
 
+#include <algorithm>
 #include <csignal>
 #include <cstdio>
+#include <string>
+#include <vector>
 
 using namespace minigptc;
 using runtime::Status;
@@ -93,10 +96,39 @@ static void refuseEmptyValues(CLI::App &app) {
     refuseEmptyValues(*subcommand);
 }
 
+/// Whether the command, or one below it, has a flag of that name with a value.
+static bool takesValue(const CLI::App &app, const std::string &flag) {
+  const CLI::Option *option = app.get_option_no_throw(flag);
+  if (option && option->get_items_expected_max() > 0)
+    return true;
+  return std::ranges::any_of(app.get_subcommands([](const CLI::App *) { return true; }),
+                             [&](const CLI::App *below) { return takesValue(*below, flag); });
+}
+
+/// The last one first, as CLI11 wants them. For the value of "--out=" it would take the next word;
+/// it is the empty one.
+static std::vector<std::string> wordsOf(const CLI::App &app, int argc, char **argv) {
+  std::vector<std::string> words;
+  bool mayBeFlag = true;
+  for (int i = 1; i < argc; ++i) {
+    std::string word = argv[i];
+    mayBeFlag &= word != "--";
+    bool hasEmptyValue = mayBeFlag && word.starts_with("--") && word.find('=') == word.size() - 1 &&
+                         takesValue(app, word.substr(0, word.size() - 1));
+    if (hasEmptyValue)
+      word.pop_back();
+    words.push_back(std::move(word));
+    if (hasEmptyValue)
+      words.emplace_back();
+  }
+  std::ranges::reverse(words);
+  return words;
+}
+
 static int parse(CLI::App &app, int argc, char **argv, int &exitStatus) {
   try {
     refuseEmptyValues(app);
-    app.parse(argc, argv);
+    app.parse(wordsOf(app, argc, argv));
     return exitStatus;
   } catch (const CLI::CallForHelp &e) {
     return app.exit(e);
