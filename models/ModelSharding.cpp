@@ -54,16 +54,31 @@ Status minigptc::checkBatches(const runtime::RunConfig &config, const Mesh &mesh
   return Status::success();
 }
 
+/// The axes that cut a batch.
+static std::vector<std::string> batchAxes(const ModelSharding &sharding) {
+  return sharding.batch.dims.empty() ? std::vector<std::string>() : sharding.batch.dims[0].axes;
+}
+
+/// Into how many parts.
+static int64_t batchShards(const ModelSharding &sharding) {
+  int64_t shards = 1;
+  for (const std::string &axis : batchAxes(sharding))
+    shards *= sharding.mesh.size(axis);
+  return shards;
+}
+
+int64_t minigptc::sequencesOfReplica(const runtime::RunConfig &config,
+                                     const ModelSharding &sharding) {
+  return config.training.batchSize / batchShards(sharding);
+}
+
 Status minigptc::checkMicroBatches(const runtime::RunConfig &config,
                                    const ModelSharding &sharding) {
-  int64_t batch = config.training.batchSize, count = config.training.microBatches, shards = 1;
+  int64_t batch = config.training.batchSize, count = config.training.microBatches;
+  int64_t shards = batchShards(sharding), own = sequencesOfReplica(config, sharding);
   std::string axes;
-  if (!sharding.batch.dims.empty())
-    for (const std::string &axis : sharding.batch.dims[0].axes) {
-      shards *= sharding.mesh.size(axis);
-      axes += (axes.empty() ? "" : " and ") + ("'" + axis + "'");
-    }
-  int64_t own = batch / shards;
+  for (const std::string &axis : batchAxes(sharding))
+    axes += (axes.empty() ? "" : " and ") + ("'" + axis + "'");
   if (count >= 1 && own % count == 0)
     return Status::success();
   int64_t below = std::min(count, own), above = count;

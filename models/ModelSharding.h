@@ -46,6 +46,8 @@ runtime::Status checkDivides(const Mesh &mesh, const CutSize &size);
 /// Fails unless the axis divides the batches of training and evaluation.
 runtime::Status checkBatches(const runtime::RunConfig &config, const Mesh &mesh,
                              const std::string &axis);
+/// Sequences that each part of the mesh has of a training batch.
+int64_t sequencesOfReplica(const runtime::RunConfig &config, const ModelSharding &sharding);
 /// Fails unless micro-batches divide what each part of the mesh has of a batch.
 runtime::Status checkMicroBatches(const runtime::RunConfig &config, const ModelSharding &sharding);
 

@@ -157,16 +157,30 @@ Status minigptc::checkStageAxis(const Mesh &mesh) {
                        "as in --mesh " + Mesh(axes).toString());
 }
 
-std::string minigptc::remarkOnBubble(const dist::Pipeline &pipeline) {
+std::string minigptc::remarkOnBubble(const dist::Pipeline &pipeline, int64_t sequences) {
   auto bubble = [&](int64_t microBatches) {
     dist::Pipeline other = pipeline;
     other.microBatches = microBatches;
     return runtime::format("%.1f %%", 100 * dist::predictedBubble(other));
   };
-  return "one micro-batch leaves " + count(pipeline.stages, "stage") + " idle for " + bubble(1) +
-         " of a step; training.micro_batches=" + number(2 * pipeline.stages) + " would leave " +
-         bubble(2 * pipeline.stages) + ", " + number(4 * pipeline.stages) + " " +
-         bubble(4 * pipeline.stages);
+  std::string remark = "one micro-batch leaves " + count(pipeline.stages, "stage") + " idle for " +
+                       bubble(1) + " of a step; ";
+  // Two and four for each stage, or the next more that divide the batch; else as many as do.
+  int64_t proposed = 1;
+  for (int64_t wanted : {2 * pipeline.stages, 4 * pipeline.stages}) {
+    int64_t microBatches = std::min(std::max(wanted, proposed + 1), sequences);
+    while (sequences % microBatches != 0)
+      ++microBatches;
+    if (microBatches <= proposed)
+      break;
+    remark += proposed == 1 ? "training.micro_batches=" + number(microBatches) + " would leave "
+                            : ", " + number(microBatches) + " ";
+    remark += bubble(microBatches);
+    proposed = microBatches;
+  }
+  return proposed > 1 ? remark
+                      : remark + "a larger training.batch_size, of which each replica has one "
+                                 "sequence, could be taken in several";
 }
 
 int64_t minigptc::countStages(const runtime::RunConfig &config) {
@@ -186,8 +200,15 @@ StatusOr<StagePlan> minigptc::planStages(const runtime::RunConfig &config,
   bool interleaved = *kind == dist::ScheduleKind::interleaved;
   int64_t chunks = sharding.stageChunks.value_or(interleaved ? 2 : 1);
   plan.pipeline = {config.training.microBatches, countStages(config), chunks};
-  if (std::string why = dist::whyNot(*kind, plan.pipeline); !why.empty())
-    return invalidConfig("training.schedule: " + why);
+  if (std::string why = dist::whyNot(*kind, plan.pipeline); !why.empty()) {
+    dist::Pipeline plain = plan.pipeline;
+    plain.chunks = 1;
+    return dist::whyNot(*kind, plain).empty()
+               ? invalidConfig("sharding.stage_chunks: " + why,
+                               "leave it out, or set training.schedule to interleaved")
+               : invalidConfig("training.micro_batches: " + why,
+                               "schedules gpipe and 1f1b take any number");
+  }
   int64_t blocks = int64_t(costs.blocks.size()), pieces = plan.pipeline.pieces();
   std::string what = chunks == 1
                          ? count(pieces, "stage")
@@ -200,6 +221,10 @@ StatusOr<StagePlan> minigptc::planStages(const runtime::RunConfig &config,
                                      : "choose a mesh with fewer stages, or fewer "
                                        "sharding.stage_chunks");
   if (!sharding.stageBlocks.empty()) {
+    if (sharding.stageBalance == "cost")
+      return invalidConfig("sharding.stage_blocks lists how many blocks each piece has, and "
+                           "sharding.stage_balance is cost, which would count them out",
+                           "leave one of the two out");
     StatusOr<std::vector<int64_t>> listed =
         listedBlocks(sharding.stageBlocks, blocks, what, pieces);
     if (!listed)

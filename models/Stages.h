@@ -62,8 +62,9 @@ int64_t countStages(const runtime::RunConfig &config);
 /// Fails, with the key that is wrong first, where blocks, micro-batches and schedule do not go
 /// together.
 runtime::StatusOr<StagePlan> planStages(const runtime::RunConfig &config, const ModelCosts &costs);
-/// What one micro-batch leaves idle, and what more would.
-std::string remarkOnBubble(const dist::Pipeline &pipeline);
+/// What one micro-batch leaves idle, and what more would, into which the `sequences` that each
+/// replica has of a batch can be cut.
+std::string remarkOnBubble(const dist::Pipeline &pipeline, int64_t sequences);
 
 } // namespace minigptc
 

@@ -10,6 +10,7 @@
 
 using namespace minigptc;
 using Catch::Contains;
+using Catch::EndsWith;
 
 namespace {
 
@@ -179,8 +180,14 @@ TEST_CASE("Stages that do not go are refused") {
   CHECK_THAT(whyNot(config), Contains("there is no schedule 'zigzag'"));
 }
 
-TEST_CASE("One micro-batch is remarked on") {
-  CHECK(remarkOnBubble({1, 2, 1}) ==
+TEST_CASE("One micro-batch is remarked on, and as many proposed as a batch can be cut into") {
+  CHECK(remarkOnBubble({1, 2, 1}, 16) ==
         "one micro-batch leaves 2 stages idle for 50.0 % of a step; training.micro_batches=4 would "
         "leave 20.0 %, 8 11.1 %");
+  CHECK_THAT(remarkOnBubble({1, 2, 1}, 18), Contains("=6 would leave 14.3 %, 9 10.0 %"));
+  CHECK_THAT(remarkOnBubble({1, 4, 1}, 12), EndsWith("=12 would leave 20.0 %"));
+  CHECK_THAT(remarkOnBubble({1, 4, 1}, 2), EndsWith("=2 would leave 60.0 %"));
+  CHECK_THAT(remarkOnBubble({1, 8, 1}, 1),
+             EndsWith("idle for 87.5 % of a step; a larger training.batch_size, of which each "
+                      "replica has one sequence, could be taken in several"));
 }

@@ -46,6 +46,7 @@ public:
   runtime::RunConfig &config() { return config_; }
 
 private:
+  runtime::Status setDevices(int64_t devices, const std::string &mesh, const std::string &mode);
   runtime::Status finishSharding(runtime::RunConfig &config) const;
   runtime::RunConfig config_;
   bool resolved_ = false; ///< sharding.enabled says whether the model is sharded

@@ -39,18 +39,61 @@ std::vector<std::string> axesOf(const RunConfig &config) {
   return {"data", "tensor"};
 }
 
+/// The first key of pipelines that is set to something, or empty.
+std::string stageKeyOf(const RunConfig &config) {
+  const ShardingConfig &sharding = config.sharding;
+  if (config.training.schedule != runtime::TrainingConfig().schedule)
+    return "training.schedule";
+  if (!sharding.stageBlocks.empty())
+    return "sharding.stage_blocks";
+  if (sharding.stageBalance != ShardingConfig().stageBalance)
+    return "sharding.stage_balance";
+  return sharding.stageChunks ? "sharding.stage_chunks" : "";
+}
+
+void dropStageKeys(RunConfig &config) {
+  ShardingConfig defaults;
+  config.training.schedule = runtime::TrainingConfig().schedule;
+  config.sharding.stageBlocks = defaults.stageBlocks;
+  config.sharding.stageBalance = defaults.stageBalance;
+  config.sharding.stageChunks = defaults.stageChunks;
+}
+
 } // namespace
 
 Status ConfigBuilder::applyDevices(int64_t devices, const std::string &mesh,
                                    const std::string &mode) {
+  if (devices == 0 && mesh.empty() && mode.empty())
+    return Status::success();
+  std::string flag = !mesh.empty()  ? "--mesh " + mesh
+                     : devices != 0 ? "--devices " + std::to_string(devices)
+                                    : "--mode " + mode;
+  bool wasEnabled = config_.sharding.enabled, hadStages = countStages(config_) > 1;
+  std::string key = stageKeyOf(config_);
+  MINIGPTC_RETURN_IF_ERROR(setDevices(devices, mesh, mode));
+  if (std::string place = placeOf("sharding.enabled");
+      config_.sharding.enabled && !wasEnabled && !place.empty())
+    remarks_.push_back("sharding.enabled is false (" + place + "), but " + flag +
+                       " comes after it: the model is sharded");
+  places_["sharding.enabled"] = flag;
+  // Whoever goes on without stages need not change the configuration of a pipeline.
+  if (hadStages && countStages(config_) == 1) {
+    dropStageKeys(config_);
+    if (!key.empty())
+      remarks_.push_back(key + " is for stages of a pipeline, of which " + flag +
+                         " has none: it is dropped");
+  }
+  return Status::success();
+}
+
+Status ConfigBuilder::setDevices(int64_t devices, const std::string &mesh,
+                                 const std::string &mode) {
   ShardingConfig &sharding = config_.sharding;
   auto number = [](int64_t n) { return std::to_string(n); };
   if (devices == 1 && mesh.empty() && mode.empty()) {
     sharding = {};
     return Status::success();
   }
-  if (devices == 0 && mesh.empty() && mode.empty())
-    return Status::success();
   sharding.enabled = true;
   if (!mode.empty()) {
     sharding.mode = mode;
@@ -111,10 +154,23 @@ Status ConfigBuilder::finishSharding(RunConfig &config) const {
   if (hasModes && !hasStagesOnly(config) && (sharding.enabled || !sharding.mode.empty()))
     if (runtime::StatusOr<ModeSpecs> mode = getShardingConfigForMode(sharding.mode); !mode)
       return at(mode.status(), {"sharding.mode", "sharding.mesh_shape", "sharding.enabled"});
-  if (!sharding.enabled)
-    return at(checkMicroBatches(config, ModelSharding{}),
-              {"training.micro_batches", "training.batch_size"});
   std::vector<std::string> axes = axesOf(config);
+  auto checkStageKeys = [&] {
+    std::string key = stageKeyOf(config);
+    return resolved_ || key.empty() || countStages(config) > 1
+               ? Status()
+               : at(invalidConfig(key + " is for stages of a pipeline, but the mesh has no axis "
+                                        "'stage' of size 2 or more",
+                                  "give --mesh stage=2," + axes[0] + "=2, or leave " + key +
+                                      " out"),
+                    {key.c_str()});
+  };
+  if (!sharding.enabled) {
+    MINIGPTC_RETURN_IF_ERROR(at(checkMicroBatches(config, ModelSharding{}),
+                                {"training.micro_batches", "training.batch_size"}));
+    // Where sharding is switched off, its keys may stay.
+    return placeOf("sharding.enabled").empty() ? checkStageKeys() : Status();
+  }
   if (sharding.meshShape.empty())
     return at(
         invalidConfig("sharding.mesh_shape is missing: on how many devices shall the model lie?",
@@ -140,9 +196,12 @@ Status ConfigBuilder::finishSharding(RunConfig &config) const {
     }
   runtime::StatusOr<ModelSharding> result = shardingOf(config);
   if (result)
-    return Status::success();
-  // The message begins with the key that is wrong.
+    return checkStageKeys();
+  // The message begins with the key that is wrong; where that has its default, what it does not
+  // go with has not.
   std::string key =
       result.status().message().substr(0, result.status().message().find_first_of(" :"));
-  return at(result.status(), {key.c_str(), "sharding.mode", "sharding.mesh_shape"});
+  return at(result.status(),
+            {key.c_str(), key == "training.micro_batches" ? "training.schedule" : "sharding.mode",
+             "sharding.mode", "sharding.mesh_shape"});
 }

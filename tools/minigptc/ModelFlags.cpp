@@ -23,13 +23,15 @@ void ModelFlags::addTo(CLI::App &app) {
       ->type_name("KEY=VALUE")
       ->allow_extra_args(false);
   app.add_option("--model", model, "transformer_lm or minigpt")->type_name("NAME");
-  app.add_option("--devices", devices,
-                 "Number of devices: GPUs with --target cuda, else simulated in this process (default: "
-                 "1; of a run that is resumed or evaluated, its own)")
+  app.add_option(
+         "--devices", devices,
+         "Number of devices: GPUs with --target cuda, else simulated in this process (default: "
+         "1; of a run that is resumed or evaluated, its own)")
       ->type_name("N");
-  app.add_option("--mesh", mesh,
-                 "Axes and sizes, as data=4,tensor=2 (minigpt: batch=4,model=2; stages of a pipeline: "
-                 "stage=2,batch=2,model=2); default: by mode")
+  app.add_option(
+         "--mesh", mesh,
+         "Axes and sizes, as data=4,tensor=2 (minigpt: batch=4,model=2; stages of a pipeline: "
+         "stage=2,batch=2,model=2); default: by mode")
       ->type_name("AXES");
   app.add_option("--mode", mode,
                  "How the Transformer LM is sharded: dp, fsdp, tp, fsdp_tp, fsdp_full, tp_sp")
@@ -75,7 +77,9 @@ runtime::StatusOr<RunConfig> ModelFlags::resolve(bool quiet) const {
       printRemark(remark);
   runtime::StatusOr<RunConfig> config = builder.finish();
   if (config && !quiet && countStages(*config) > 1 && config->training.microBatches == 1)
-    if (runtime::StatusOr<ModelSharding> sharding = shardingOf(*config); sharding && sharding->stages)
-      printRemark(remarkOnBubble(sharding->stages->pipeline));
+    if (runtime::StatusOr<ModelSharding> sharding = shardingOf(*config);
+        sharding && sharding->stages)
+      printRemark(
+          remarkOnBubble(sharding->stages->pipeline, sequencesOfReplica(*config, *sharding)));
   return config;
 }

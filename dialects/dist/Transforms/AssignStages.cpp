@@ -93,17 +93,29 @@ void placeResults(func::FuncOp entry, const StagePlacement::StagesByName &known)
   }
 }
 
+bool cutsByStage(DictionaryAttr attributes) {
+  bool cuts = false;
+  if (attributes)
+    attributes.walk([&](ShardingAttr sharding) {
+      sharding.walk([&](StringAttr name) { cuts |= name == kStageAxis; });
+    });
+  return cuts;
+}
+
 /// The axis cuts no tensor, and is no other collective's.
 LogicalResult checkAxis(ModuleOp module) {
   WalkResult found = module.walk([](Operation *op) {
-    bool cuts = false;
-    op->getAttrDictionary().walk([&](ShardingAttr sharding) {
-      sharding.walk([&](StringAttr name) { cuts |= name == kStageAxis; });
-    });
-    if (!cuts)
+    if (!cutsByStage(op->getAttrDictionary()))
       return WalkResult::advance();
-    op->emitOpError() << "has a tensor that axis '" << kStageAxis
-                      << "' cuts; that axis numbers the stages of a pipeline, and cuts none";
+    InFlightDiagnostic error = op->emitOpError() << "has a tensor";
+    if (auto function = dyn_cast<func::FuncOp>(op))
+      for (BlockArgument argument : function.getArguments())
+        if (auto name =
+                function.getArgAttrOfType<StringAttr>(argument.getArgNumber(), graph::attr::kName);
+            name && cutsByStage(function.getArgAttrDict(argument.getArgNumber())))
+          error << ", " << name << " of type " << argument.getType() << ",";
+    error << " that axis '" << kStageAxis
+          << "' cuts; that axis numbers the stages of a pipeline, and cuts none";
     return WalkResult::interrupt();
   });
   return failure(found.wasInterrupted());

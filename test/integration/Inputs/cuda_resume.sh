@@ -1,12 +1,16 @@
 #!/usr/bin/env bash
-# cuda_resume.sh DIR: runs on an emulated GPU that were stopped go on as if they had not been. DIR/text is the text to train on.
+# cuda_resume.sh DIR FLAGS...: runs on emulated GPUs that were stopped go on as if they had not been. DIR/text is the text to train
+# on.
 set -euo pipefail
 dir=$1
+shift
+flags=("$@")
 train() { # OUT ARGUMENTS...
   local out=$1
   shift
   minigptc train --preset minigpt-tiny --set model.num_layers=1 --set training.batch_size=2 --set model.context_length=8 \
-    --set training.log_interval=1 --text "$dir/text" --target cuda:test --threads 1 --quiet --out "$dir/$out" "$@"
+    --set training.log_interval=1 --text "$dir/text" --target cuda:test --threads 1 --quiet --out "$dir/$out" \
+    "${flags[@]}" "$@"
 }
 steps() { cat "$dir/$1/metrics.jsonl" 2>/dev/null | grep -c '"loss"' || true; }
 

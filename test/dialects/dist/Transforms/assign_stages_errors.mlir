@@ -25,6 +25,14 @@ func.func @f(%x: tensor<4xf32> {dist.sharding = #dist.sharding<@mesh, [{"stage"}
 // -----
 
 dist.mesh @mesh = <["stage"=2]>
+// expected-error @below {{has a tensor, "w" of type 'tensor<4xf32>', that axis 'stage' cuts}}
+func.func @named(%w: tensor<4xf32> {graph.name = "w", dist.sharding = #dist.sharding<@mesh, [{"stage"}]>}) -> tensor<4xf32> attributes {graph.entry} {
+  return %w : tensor<4xf32>
+}
+
+// -----
+
+dist.mesh @mesh = <["stage"=2]>
 func.func private @layer(%x: tensor<4xf32>) -> tensor<4xf32> {
   %0 = graph.negate %x : tensor<4xf32>
   return %0 : tensor<4xf32>
