@@ -120,7 +120,8 @@ TEST_CASE("stages beside batch and model") {
 
 TEST_CASE("a step has the messages that its pipeline says, scalars besides") {
   auto messagesOf = [](const StagedMlp &options) {
-    StatusOr<runtime::Program> program = readArtifact(compileText(stagedMlp(options), "mlp.mlir").artifact);
+    StatusOr<runtime::Program> program =
+        readArtifact(compileText(stagedMlp(options), "mlp.mlir").artifact);
     INFO((program ? "" : program.status().message()));
     REQUIRE(program.ok());
     int64_t activations = 0;
@@ -136,23 +137,32 @@ TEST_CASE("a step has the messages that its pipeline says, scalars besides") {
   CHECK(messagesOf(chunks).first == 2 * 4 * (2 * 2 - 1));
 }
 
-TEST_CASE("1f1b keeps the activations of fewer micro-batches in memory than gpipe") {
-  auto frameOf = [](ScheduleKind kind, int64_t microBatches) {
+TEST_CASE("1f1b keeps the activations of as many micro-batches as there are stages in memory") {
+  auto frameOf = [](ScheduleKind kind, const Pipeline &pipeline) {
     StagedMlp options{.kind = kind,
-                      .pipeline = {microBatches, 2},
+                      .pipeline = pipeline,
                       .batch = 64,
                       .width = 32,
-                      .mesh = "\"stage\"=2"};
-    StatusOr<runtime::Program> program = readArtifact(compileText(stagedMlp(options), "mlp.mlir").artifact);
+                      .mesh = "\"stage\"=" + std::to_string(pipeline.stages)};
+    StatusOr<runtime::Program> program =
+        readArtifact(compileText(stagedMlp(options), "mlp.mlir").artifact);
     INFO((program ? "" : program.status().message()));
     REQUIRE(program.ok());
     return program->frameSizeOf(*program->findEntry("step"));
   };
-  uint64_t few = frameOf(ScheduleKind::oneForwardOneBackward, 4),
-           many = frameOf(ScheduleKind::oneForwardOneBackward, 16);
-  CHECK(many == few); // Of G micro-batches at most, however many there are.
-  CHECK(frameOf(ScheduleKind::gpipe, 16) > 2 * frameOf(ScheduleKind::gpipe, 4));
-  CHECK(frameOf(ScheduleKind::gpipe, 16) > 2 * many);
+  for (int64_t stages : {2, 4}) {
+    uint64_t few = frameOf(ScheduleKind::oneForwardOneBackward, {4, stages}),
+             pieces = frameOf(ScheduleKind::interleaved, {8, stages, 2});
+    for (int64_t microBatches : {8, 16, 32}) {
+      INFO(stages << " stages, " << microBatches << " micro-batches");
+      CHECK(frameOf(ScheduleKind::oneForwardOneBackward, {microBatches, stages}) == few);
+      CHECK(frameOf(ScheduleKind::interleaved, {microBatches, stages, 2}) == pieces);
+    }
+    CHECK(few <= frameOf(ScheduleKind::gpipe, {stages, stages}));
+    CHECK(frameOf(ScheduleKind::gpipe, {16, stages}) >
+          2 * frameOf(ScheduleKind::gpipe, {4, stages}));
+    CHECK(frameOf(ScheduleKind::gpipe, {32, stages}) > 2 * few);
+  }
 }
 
 TEST_CASE("parameters are on their stage only, and put together for whoever wants them whole") {
