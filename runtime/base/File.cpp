@@ -1,5 +1,6 @@
 #include "runtime/base/File.h"
 
+#include <atomic>
 #include <cerrno>
 #include <cstdlib>
 #include <fcntl.h>
@@ -157,6 +158,30 @@ StatusOr<AtomicFile> AtomicFile::openSpecial(const std::string &path) {
   return AtomicFile(path, "", descriptor);
 }
 
+/// The name by which a file can be found that has none.
+static std::string descriptorName(int descriptor) {
+  return "/proc/self/fd/" + std::to_string(descriptor);
+}
+
+/// A file in the folder that goes away with the process, however that ends, unless it is given a
+/// name. -1 where the system has none: some file systems, no /proc.
+static int openNameless(const std::string &folder) {
+  int descriptor = open(folder.c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666);
+  if (descriptor >= 0 && access(descriptorName(descriptor).c_str(), F_OK) != 0)
+    close(std::exchange(descriptor, -1));
+  return descriptor;
+}
+
+/// Gives a file that has no name this one.
+static bool nameFile(int descriptor, const std::string &name) {
+  struct stat info;
+  if (fstat(descriptor, &info) != 0 || info.st_nlink > 0)
+    return true;
+  unlink(name.c_str()); // left by a process that had this one's number
+  return linkat(AT_FDCWD, descriptorName(descriptor).c_str(), AT_FDCWD, name.c_str(),
+                AT_SYMLINK_FOLLOW) == 0;
+}
+
 StatusOr<AtomicFile> AtomicFile::create(const std::string &name) {
   std::error_code ignored;
   std::filesystem::file_status target = std::filesystem::status(name, ignored);
@@ -165,6 +190,11 @@ StatusOr<AtomicFile> AtomicFile::create(const std::string &name) {
   if (isSpecial(target))
     return openSpecial(name);
   std::string path = resolveLink(name);
+  static std::atomic<uint64_t> number{0};
+  if (int descriptor = openNameless(folderOf(path)); descriptor >= 0)
+    return AtomicFile(
+        path, path + ".tmp-" + std::to_string(getpid()) + "-" + std::to_string(number.fetch_add(1)),
+        descriptor);
   std::string temporary = path + ".tmp-XXXXXX";
   int descriptor = mkostemp(temporary.data(), O_CLOEXEC);
   if (descriptor < 0)
@@ -219,7 +249,8 @@ Status AtomicFile::commit() {
     discard();
     return status;
   }
-  if (rename(temporary_.c_str(), path_.c_str()) != 0) {
+  // Only renaming replaces what is there.
+  if (!nameFile(descriptor_, temporary_) || rename(temporary_.c_str(), path_.c_str()) != 0) {
     Status status = fileError(errno, "write", path_);
     discard();
     return status;
