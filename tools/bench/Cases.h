@@ -41,6 +41,9 @@ runtime::StatusOr<runtime::Session> load(const Program &program, const Bench &be
 
 /// The page of docs/reference, from a run's JSON.
 std::string performancePage(const nlohmann::json &run);
+/// A page that was written before, with the numbers of this run's cases in place of its own.
+/// failedPrecondition if it is of another machine or build.
+runtime::StatusOr<std::string> updatedPage(const std::string &page, const nlohmann::json &run);
 
 } // namespace minigptc::bench
 

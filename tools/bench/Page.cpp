@@ -2,6 +2,11 @@
 #include "runtime/base/Format.h"
 #include "tools/bench/Cases.h"
 
+#include <algorithm>
+#include <map>
+#include <sstream>
+#include <utility>
+
 namespace minigptc::bench {
 namespace {
 
@@ -119,6 +124,53 @@ std::string kernelTable(const Json &kernels) {
                        100 * named, 100 * products);
 }
 
+//===----------------------------------------------------------------------===//
+// A page of before, with other numbers of some cases
+//===----------------------------------------------------------------------===//
+
+/// What is before the first heading, then a section for each; with blank lines between them, they
+/// are the page.
+std::vector<std::string> sectionsOf(const std::string &page) {
+  std::vector<std::string> sections;
+  for (size_t begin = 0, end; begin < page.size(); begin = end + 1) {
+    end = std::min(page.find("\n## ", begin), page.size());
+    sections.push_back(page.substr(begin, end - begin));
+  }
+  return sections;
+}
+
+std::string headingOf(const std::string &section) { return section.substr(0, section.find('\n')); }
+
+/// The first cell of a row of results; nothing for other lines, the table's head among them.
+std::string caseOf(const std::string &line) {
+  std::string cell = line.starts_with("| ") ? line.substr(2, line.find(" |", 2) - 2) : "";
+  return cell == "case" ? "" : cell;
+}
+
+/// Rows of the cases that are in `now` stand where the first of the case stood, or at the end.
+std::string mergeResults(const std::string &before, const std::string &now) {
+  std::map<std::string, std::string> measured;
+  std::istringstream fresh(now), lines(before);
+  for (std::string line; std::getline(fresh, line);)
+    if (std::string name = caseOf(line); !name.empty())
+      measured[name] += line + "\n";
+  std::string text;
+  for (std::string line; std::getline(lines, line);)
+    if (auto rows = measured.find(caseOf(line)); rows != measured.end())
+      text += std::exchange(rows->second, "");
+    else
+      text += line + "\n";
+  for (const auto &[name, rows] : measured)
+    text += rows;
+  return text;
+}
+
+/// The machine and the compiler, by which numbers of two runs can be compared.
+std::string buildOf(const std::string &head) {
+  size_t begin = head.find("Measured by");
+  return begin == head.npos ? "" : head.substr(begin, head.find(". In the same", begin) - begin);
+}
+
 } // namespace
 
 std::string performancePage(const Json &run) {
@@ -129,8 +181,9 @@ std::string performancePage(const Json &run) {
       format(
           "Measured by `minigptc-bench` on %s, %.0f cores, %.0f threads; built with %s. In the "
           "same process the\nreference library of matrix products reached %.0f GFLOP/s on 1024³, "
-          "and the triad `a = b + s·c` %.1f GB/s.\nRatios compare with these, in one run; "
-          "absolute numbers are of one machine on one day.\n\n",
+          "and the triad `a = b + s·c` %.1f GB/s.\nRatios compare with these, or with what the "
+          "same run found where a case was measured again later; absolute numbers are of one "
+          "machine.\n\n",
           machine.at("cpu").get<std::string>().c_str(), number(machine, "cores"),
           number(machine, "threads"), machine.at("compiler").get<std::string>().c_str(),
           number(machine, "gemm_peak_gflops"), number(machine, "triad_gbs")) +
@@ -145,6 +198,29 @@ std::string performancePage(const Json &run) {
                 " goes\n\nEvery kernel and product above 3 %, profiled instruction by "
                 "instruction.\n\n" +
                 kernelTable(kernels);
+  return text;
+}
+
+runtime::StatusOr<std::string> updatedPage(const std::string &page, const Json &run) {
+  std::vector<std::string> all = sectionsOf(page), now = sectionsOf(performancePage(run));
+  if (buildOf(all[0]) != buildOf(now[0]))
+    return runtime::Status(runtime::StatusCode::failedPrecondition,
+                           "the page has numbers of another machine or build: \"" +
+                               buildOf(all[0]) + "\", now \"" + buildOf(now[0]) + "\"")
+        .withHelp("without --case, all of it is measured and written");
+  for (size_t i = 1; i < now.size(); ++i) {
+    std::string heading = headingOf(now[i]);
+    auto same = std::find_if(all.begin(), all.end(), [&](const std::string &section) {
+      return headingOf(section) == heading;
+    });
+    if (same == all.end())
+      all.push_back(now[i]);
+    else
+      *same = heading == "## Results" ? mergeResults(*same, now[i]) : now[i];
+  }
+  std::string text;
+  for (const std::string &section : all)
+    text += (text.empty() ? "" : "\n") + section;
   return text;
 }
 

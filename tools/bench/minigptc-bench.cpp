@@ -5,6 +5,8 @@
 #include "tools/bench/Cases.h"
 #include "tools/common/CommandLine.h"
 
+#include <filesystem>
+
 using namespace minigptc;
 using namespace minigptc::bench;
 using runtime::Status;
@@ -78,17 +80,25 @@ runtime::StatusOr<nlohmann::json> readRun(const std::string &path) {
   }
 }
 
+/// The whole page or, where only some cases were asked for and there is one, these of it.
+runtime::StatusOr<std::string> makePage(const Flags &flags, const nlohmann::json &result) {
+  std::error_code ignored;
+  if (flags.cases.empty() || !std::filesystem::exists(flags.page, ignored))
+    return performancePage(result);
+  runtime::StatusOr<std::string> before = runtime::readTextFile(flags.page);
+  return before ? updatedPage(*before, result) : before;
+}
+
 Status writePage(const Flags &flags, const nlohmann::json &result) {
-  std::string page;
   try {
-    page = performancePage(result);
+    runtime::StatusOr<std::string> page = makePage(flags, result);
+    return page ? runtime::writeFileAtomically(flags.page, std::string_view(*page)) : page.status();
   } catch (const nlohmann::json::exception &error) {
     // Of "[json.exception.out_of_range.403] key 'machine' not found", the part for people.
     std::string_view what = error.what();
     return notARun(flags.from, "is JSON, but not the numbers of a run: " +
                                    std::string(what.substr(what.find(']') + 2)));
   }
-  return runtime::writeFileAtomically(flags.page, std::string_view(page));
 }
 
 Status run(const Flags &flags) {
@@ -119,6 +129,7 @@ int main(int argc, char **argv) {
   app.footer("Examples:\n"
              "  minigptc-bench --case step --threads 2\n"
              "  minigptc-bench --json run.json --write-page docs/reference/performance.md\n"
+             "  minigptc-bench --case text --write-page docs/reference/performance.md\n"
              "  minigptc-bench --case step --peers ~/venv     (with torch and jax in it)");
   Flags flags;
   app.add_option("--case", flags.cases, "Only these cases: " + caseNames())->type_name("NAME");
@@ -127,7 +138,9 @@ int main(int argc, char **argv) {
   app.add_option("--json", flags.json, "Write all numbers")->type_name("FILE");
   app.add_option("--from", flags.from, "Measure nothing: take the numbers of a run before")
       ->type_name("FILE");
-  app.add_option("--write-page", flags.page, "Write the reference page")->type_name("FILE");
+  app.add_option("--write-page", flags.page,
+                 "Write the reference page; with --case, only the rows of these cases of it")
+      ->type_name("FILE");
   app.add_option("--peers", flags.peers,
                  "A Python environment with torch or jax, tiktoken or tokenizers: their steps and "
                  "tokenizers, side by side")
