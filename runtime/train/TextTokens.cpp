@@ -96,7 +96,11 @@ StatusOr<EncodedText> encodeText(const std::string &path, const Tokenizer &token
   StatusOr<TokenFileWriter> file = TokenFileWriter::create(text.path, tokenizer);
   if (!file)
     return inCache(file.status());
-  TextEncoder encoder(tokenizer, [&](std::span<const int32_t> ids) { return file->write(ids); },
+  TextEncoder encoder(tokenizer,
+                      [&](std::span<const int32_t> ids) {
+                        Status status = file->write(ids);
+                        return status ? status : inCache(std::move(status));
+                      },
                       {.threads = 0});
   MINIGPTC_RETURN_IF_ERROR(
       readPieces(path, [&](std::string_view piece) { return encoder.add(piece); }));
@@ -107,9 +111,12 @@ StatusOr<EncodedText> encodeText(const std::string &path, const Tokenizer &token
   return text;
 }
 
-StatusOr<double> bytesPerTarget(const TokenSource &source, const Tokenizer &tokenizer) {
+StatusOr<double> bytesPerTarget(const TokenSource &source, const Tokenizer &tokenizer,
+                                std::optional<int64_t> separator) {
   int64_t bytes = 0, targets = 0;
   std::optional<DocumentRows> documents = source.documents();
+  if (documents)
+    separator = documents->separator;
   std::vector<int32_t> ids;
   for (const TokenPart &part : source.parts()) {
     bool first = true; // of its part or document
@@ -117,11 +124,13 @@ StatusOr<double> bytesPerTarget(const TokenSource &source, const Tokenizer &toke
       ids.resize(size_t(std::min<int64_t>(65536, part.end - begin)));
       MINIGPTC_RETURN_IF_ERROR(source.read(begin, ids));
       for (int32_t id : ids) {
+        bool separates = id == separator;
         if (!first) {
-          bytes += int64_t(tokenizer.token(id).value_or(std::string_view()).size());
+          if (!separates)
+            bytes += int64_t(tokenizer.token(id).value_or(std::string_view()).size());
           ++targets;
         }
-        first = documents && id == documents->separator;
+        first = documents && separates;
       }
     }
   }

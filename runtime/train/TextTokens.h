@@ -30,8 +30,10 @@ struct EncodedText {
 StatusOr<EncodedText> encodeText(const std::string &path, const Tokenizer &tokenizer);
 
 /// Bytes of text that a target stands for, on average: of the tokens but the first of each part or,
-/// where documents are rows, of each document. 0 if there is no target.
-StatusOr<double> bytesPerTarget(const TokenSource &source, const Tokenizer &tokenizer);
+/// where documents are rows, of each document. 0 if there is no target. `separator`: the token that
+/// ends documents, which is a target but stands for no text (where documents are rows, theirs).
+StatusOr<double> bytesPerTarget(const TokenSource &source, const Tokenizer &tokenizer,
+                                std::optional<int64_t> separator);
 
 /// For generation. Ids that the model has and the tokenizer has not stand for nothing.
 class TokenizerCodec : public TextCodec {

@@ -55,6 +55,7 @@ Status TrainingSession::Impl::loadResumed() {
       source.checkpoints(), [&](const std::string &text) { log().remark(text); });
   if (checkpoint) {
     resumed = *std::move(checkpoint);
+    config.name = resumed->config.name; // not "config", by the file that it has in its folder
     return Status::success();
   }
   if (checkpoint.status().code() != StatusCode::notFound)

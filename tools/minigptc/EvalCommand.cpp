@@ -3,6 +3,7 @@
 
 #include "runtime/base/Format.h"
 #include "runtime/text/DataFolder.h"
+#include "runtime/text/TokenFile.h"
 #include "runtime/train/Evaluation.h"
 #include "runtime/train/SameContents.h"
 #include "runtime/train/TextTokens.h"
@@ -26,9 +27,11 @@ struct EvalFlags {
   bool json = false, quiet = false;
 };
 
-/// The tokens to evaluate: what the flags name, whole, else what the run held out.
-runtime::StatusOr<std::unique_ptr<runtime::TokenSource>> openTokens(const EvalFlags &flags,
-                                                                    runtime::RunConfig config) {
+/// The tokens to evaluate: what the flags name, whole, else what the run held out. `file`: the
+/// token file that they are from; empty for those of a text.
+runtime::StatusOr<std::unique_ptr<runtime::TokenSource>>
+openTokens(const EvalFlags &flags, runtime::RunConfig config, std::string &file) {
+  file = config.data.valPath;
   if (!flags.text.empty() && !flags.data.empty())
     return Status(StatusCode::invalidArgument, "--text and --data exclude each other");
   if (!flags.text.empty() || !flags.data.empty()) {
@@ -39,7 +42,7 @@ runtime::StatusOr<std::unique_ptr<runtime::TokenSource>> openTokens(const EvalFl
                     "'" + flags.data + "' has no held-out part (val.bin)")
           .withHelp("name a file of it to evaluate on that");
     config.data.textPath = flags.text;
-    config.data.trainPath = folder.exists() ? heldOut : flags.data;
+    config.data.trainPath = file = folder.exists() ? heldOut : flags.data;
     config.data.mixture.clear();
     config.data.dummy = false;
     return runtime::openWhole(config);
@@ -51,6 +54,12 @@ runtime::StatusOr<std::unique_ptr<runtime::TokenSource>> openTokens(const EvalFl
     return Status(StatusCode::invalidArgument, "the run has no held-out data")
         .withHelp("name some with --data or --text");
   return std::move(sources->val);
+}
+
+/// The token that ends the documents of a file, if it says so.
+std::optional<int64_t> separatorOf(const std::string &file) {
+  auto info = runtime::readTokenFileInfo(file);
+  return info && *info ? (*info)->separator : std::nullopt;
 }
 
 /// `bytesPerToken` 0: unknown.
@@ -83,7 +92,8 @@ Status evaluate(EvalFlags &flags, ProcessGroupRef processes) {
   auto tokenizer = findTokenizer(flags.weights, flags.tokenizer, model->config);
   if (!tokenizer)
     return tokenizer.status();
-  auto tokens = openTokens(flags, model->config);
+  std::string file;
+  auto tokens = openTokens(flags, model->config, file);
   if (!tokens)
     return tokens.status();
   if (processes)
@@ -105,7 +115,8 @@ Status evaluate(EvalFlags &flags, ProcessGroupRef processes) {
   bool isText = flags.data.empty() && (!flags.text.empty() || !model->config.data.textPath.empty());
   double bytesPerToken = isText ? 1 : 0; // 0: unknown
   if (*tokenizer && report->tokens > 0) {
-    runtime::StatusOr<double> bytes = runtime::bytesPerTarget(**tokens, **tokenizer);
+    runtime::StatusOr<double> bytes =
+        runtime::bytesPerTarget(**tokens, **tokenizer, separatorOf(file));
     if (!bytes)
       return bytes.status();
     bytesPerToken = *bytes;

@@ -333,7 +333,10 @@ TEST_CASE("texts with a tokenizer: encoded once, the last tenth of the tokens is
     CHECK(std::equal(read.begin(), read.end(), ids.begin()));
     double bytes = 0;
     for (const TokenSource *source : {data->train.get(), data->val.get()})
-      bytes += *bytesPerTarget(*source, tokenizer) * double(source->size() - 1);
+      bytes += *bytesPerTarget(*source, tokenizer, {}) * double(source->size() - 1);
+    // What ends documents stands for no text.
+    double one = *bytesPerTarget(*data->val, tokenizer, {});
+    CHECK(*bytesPerTarget(*data->val, tokenizer, ids.back()) < one);
     CHECK(bytes + double(tokenizer.token(ids[0])->size() +
                          tokenizer.token(ids[ids.size() - size_t(held)])->size()) ==
           Approx(text.size()));

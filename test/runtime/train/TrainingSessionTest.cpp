@@ -167,7 +167,10 @@ TEST_CASE("training: an interrupt ends after the step, with a checkpoint") {
 
   Run second(folder.file("a"));
   second.options.resume = true;
+  second.config.name = "config"; // as config files are called
   REQUIRE(second().ok());
+  auto ignore = [](const std::string &) {};
+  CHECK(loadNewestCheckpoint(folder.file("a/checkpoints"), ignore)->config.name == run.config.name);
   REQUIRE(Run(folder.file("whole"))().ok());
   CHECK(losses(folder.file("a")) == losses(folder.file("whole")));
 
