@@ -49,15 +49,9 @@ Status checkIsText(const Input &input) {
 class Lister {
 public:
   Status add(const std::string &path) {
-    std::error_code error;
-    fs::file_status file = fs::status(path, error);
-    if (!fs::exists(file))
-      return fileError(error ? error.value() : ENOENT, "open", path);
-    if (fs::is_directory(file))
+    std::error_code ignored;
+    if (fs::is_directory(path, ignored))
       return addFolder(path);
-    if (!fs::is_regular_file(file))
-      return Status(StatusCode::failedPrecondition,
-                    "cannot read '" + path + "': not a regular file");
     return addFile(path, kindOf(path).value_or(InputKind::text));
   }
 
@@ -66,10 +60,15 @@ public:
       list_.remarks.push_back(count(others_, "file") + " in the folders not taken, which " +
                               (others_ == 1 ? "is" : "are") +
                               " not called .txt, .text, .md, .jsonl, .ndjson or .json");
+    if (linked_ > 0)
+      list_.remarks.push_back(count(linked_, "link") +
+                              " to folders in the folders not followed: name what they lead to");
     if (empty_ > 0)
       list_.remarks.push_back(count(empty_, "file") + " without a byte");
     if (list_.files.empty())
-      return Status(StatusCode::failedPrecondition, "there is no text to prepare")
+      return Status(StatusCode::failedPrecondition,
+                    "there is no text to prepare" +
+                        (empty_ > 0 ? ", but " + count(empty_, "file") + " without a byte" : ""))
           .withHelp(
               "of folders, files called .txt, .text, .md, .jsonl, .ndjson or .json are taken");
     return std::move(list_);
@@ -81,19 +80,21 @@ private:
   }
 
   Status addFolder(const std::string &path) {
-    std::error_code error;
+    std::error_code error, ignored;
     std::vector<std::pair<std::string, InputKind>> found;
+    std::string at = path; // what is looked into next
     for (fs::recursive_directory_iterator it(path, error), end; !error && it != end;
          it.increment(error)) {
-      if (!it->is_regular_file(error))
-        continue;
-      if (std::optional<InputKind> kind = kindOf(it->path()))
-        found.emplace_back(it->path().string(), *kind);
+      at = it->path().string();
+      if (it->is_directory(ignored))
+        linked_ += it->is_symlink(ignored);
+      else if (std::optional<InputKind> kind = kindOf(it->path()))
+        found.emplace_back(at, *kind);
       else
         ++others_;
     }
     if (error)
-      return fileError(error.value(), "read the folder", path);
+      return fileError(error.value(), "read the folder", at);
     std::ranges::sort(found);
     for (const auto &[file, kind] : found)
       MINIGPTC_RETURN_IF_ERROR(addFile(file, kind));
@@ -102,6 +103,12 @@ private:
 
   Status addFile(const std::string &path, InputKind kind) {
     std::error_code error;
+    fs::file_status file = fs::status(path, error);
+    if (!fs::exists(file))
+      return fileError(error ? error.value() : ENOENT, "open", path);
+    if (!fs::is_regular_file(file))
+      return Status(StatusCode::failedPrecondition,
+                    "cannot read '" + path + "': not a regular file");
     if (!seen_.insert(fs::weakly_canonical(path, error).string()).second)
       return Status(StatusCode::invalidArgument, "'" + path + "' is named twice");
     Input input{path, kind};
@@ -122,7 +129,7 @@ private:
 
   InputList list_;
   std::set<std::string> seen_;
-  int64_t others_ = 0, empty_ = 0;
+  int64_t others_ = 0, linked_ = 0, empty_ = 0;
 };
 
 } // namespace

@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <fcntl.h>
 #include <filesystem>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -16,6 +17,10 @@ StatusOr<PartialFile> PartialFile::open(const std::string &path, int64_t length)
   if (descriptor < 0)
     return fileError(errno, "write", name);
   PartialFile file(path, descriptor);
+  // Some file systems have no locks, and say something else.
+  if (flock(descriptor, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
+    return Status(StatusCode::failedPrecondition, "'" + name + "' is written by another process")
+        .withHelp("wait until it has ended, or write elsewhere");
   struct stat info;
   if (fstat(descriptor, &info) != 0)
     return fileError(errno, "read", name);

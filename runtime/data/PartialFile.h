@@ -24,7 +24,8 @@ namespace minigptc::runtime {
 /// Movable.
 class PartialFile {
 public:
-  /// Keeps the first `length` bytes of what an earlier run has written, which must be there.
+  /// Keeps the first `length` bytes of what an earlier run has written, which must be there. The
+  /// file is locked: failedPrecondition if another process, or another object, is writing it.
   static StatusOr<PartialFile> open(const std::string &path, int64_t length);
   /// The name while it grows.
   static std::string partialName(const std::string &path) { return path + ".partial"; }

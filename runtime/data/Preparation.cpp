@@ -31,6 +31,7 @@ private:
   Status checkOutside() const;
   Status findSeparator();
   std::string job() const;
+  StatusOr<bool> drops() const;
   Status openFolder();
   Status openWriters();
   Status readAll();
@@ -105,16 +106,35 @@ std::string Preparation::job() const {
   return format("%016llx", (unsigned long long)hash64(std::as_bytes(std::span(text))));
 }
 
+/// Whether the unfinished preparation goes away, and this one begins anew. One of something else
+/// that has no token yet may: a mistake in its arguments has ended it.
+StatusOr<bool> Preparation::drops() const {
+  if (options_.restart)
+    return true;
+  StatusOr<std::optional<PreparationState>> known = loadPreparation(folder_.progress());
+  if (!known)
+    return known.status();
+  return (*known)->job != state_.job && (*known)->train.tokens + (*known)->val.tokens == 0;
+}
+
 Status Preparation::openFolder() {
   MINIGPTC_RETURN_IF_ERROR(createDirectories(folder_.path()));
   std::error_code ignored;
+  state_.job = job();
   bool unfinished = std::filesystem::exists(folder_.progress(), ignored);
-  if (unfinished && options_.restart) {
+  StatusOr<bool> dropped = unfinished ? drops() : StatusOr<bool>(false);
+  if (!dropped)
+    return dropped.status();
+  if (*dropped) {
+    // Not while another process is writing it.
+    if (Status free = PartialFile::open(folder_.train(), 0).status(); !free)
+      return free;
     for (const std::string &name : {folder_.train(), folder_.val()}) {
       std::filesystem::remove(PartialFile::partialName(name), ignored);
       std::filesystem::remove(name, ignored); // named before the last one was
       std::filesystem::remove(name + ".json", ignored);
     }
+    std::filesystem::remove_all(folder_.tokenizer(), ignored);
     std::filesystem::remove(folder_.progress(), ignored);
     unfinished = false;
   }
@@ -123,7 +143,6 @@ Status Preparation::openFolder() {
                                                       "' is not empty, and has no unfinished "
                                                       "preparation to go on with")
         .withHelp("take another one with -o");
-  state_.job = job();
   if (!unfinished)
     return savePreparation(folder_.progress(), state_);
   StatusOr<std::optional<PreparationState>> known = loadPreparation(folder_.progress());

@@ -46,6 +46,7 @@ Status DefinitionBuilder::placeAdded(const PlaceName &place) {
 }
 
 Status DefinitionBuilder::placeMerges(const PlaceName &place) {
+  MergeTable seen(merges_.size());
   for (size_t rank = 0; rank < merges_.size(); ++rank) {
     const WrittenMerge &merge = merges_[rank];
     MergePair pair;
@@ -59,6 +60,10 @@ Status DefinitionBuilder::placeMerges(const PlaceName &place) {
             .at(place(merge.place));
       *id = known->second;
     }
+    if (!seen.insert(pair.left, pair.right, {}))
+      return wrong("merge " + std::to_string(rank + 1) + ", of " + quote(merge.left) + " and " +
+                   quote(merge.right) + ", is there twice")
+          .at(place(merge.place));
     definition_.merges.push_back(pair);
   }
   return Status::success();

@@ -26,9 +26,12 @@ namespace minigptc::runtime::text {
 /// callbacks of `object` and `array` must read the value that they are called for.
 class JsonReader {
 public:
-  /// `line`: of the file, where the text begins.
+  /// `line`: of the file, where the text begins. A byte order mark before it means nothing.
   JsonReader(std::string_view text, std::string file, int64_t line = 1)
-      : text_(text), file_(std::move(file)), line_(line) {}
+      : text_(text), file_(std::move(file)), line_(line) {
+    if (text_.starts_with("\xef\xbb\xbf"))
+      at_ = 3;
+  }
 
   template <typename Member> Status object(Member &&member) {
     MINIGPTC_RETURN_IF_ERROR(open('{', "an object"));

@@ -75,7 +75,8 @@ StatusOr<Tokenizer> Tokenizer::load(const std::string &path) {
                ? Status(StatusCode::invalidArgument, "'" + path + "' is one of a tokenizer's files")
                      .withHelp("give the folder, which has vocab.json and merges.txt")
                : loadJson(path);
-  if (std::filesystem::exists(folder / "tokenizer.json", ignored))
+  // Also where it is a link to nothing: without it, the others may mean another pattern.
+  if (std::filesystem::exists(std::filesystem::symlink_status(folder / "tokenizer.json", ignored)))
     return loadJson((folder / "tokenizer.json").string());
   if (std::filesystem::exists(folder / "vocab.json", ignored))
     return loadVocabulary(folder);

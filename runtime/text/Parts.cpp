@@ -7,8 +7,8 @@
 
 namespace minigptc::runtime::text {
 
-/// Places within a piece have 32 bits (PieceEncoder), and a sign to spare.
-static constexpr size_t kLongest = size_t(1) << 31;
+/// Takes about 8 GiB to encode, and is no text. Places within a piece have 32 bits (PieceEncoder).
+static constexpr size_t kLongest = size_t(1) << 28;
 /// For each thread: so many that none waits for another, or for the caller's reading and writing.
 static constexpr size_t kSlots = 8;
 

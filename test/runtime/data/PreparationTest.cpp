@@ -2,6 +2,7 @@
 #include "runtime/base/Cancellation.h"
 #include "runtime/base/File.h"
 #include "runtime/data/Documents.h"
+#include "runtime/data/Inputs.h"
 #include "runtime/text/TokenFile.h"
 #include "test/runtime/train/TestFiles.h"
 
@@ -220,6 +221,59 @@ TEST_CASE("data: what can't be prepared is one clear line, and leaves nothing th
       "--val-fraction"));
   REQUIRE(prepare(tokenizer, options).ok());
   CHECK(contains(prepare(tokenizer, options).message(), "is not empty"));
+
+  // A mistake that has ended it before the first token does not keep the folder.
+  writeText(folder.file("a.jsonl"), "{\"txt\": \"y\"}\n");
+  options = {.inputs = {folder.file("a.jsonl")}, .folder = folder.file("mistake")};
+  CHECK(contains(prepare(tokenizer, options).message(), "no field 'text'"));
+  REQUIRE(tokenizer.save(folder.file("mistake/tokenizer")).ok()); // killed while it ended
+  options.field = "txt";
+  CHECK(prepare(tokenizer, options).ok());
+}
+
+TEST_CASE("data: in folders, links to files are taken, and what can't be read is named") {
+  namespace fs = std::filesystem;
+  TempFolder folder;
+  writeText(folder.file("elsewhere.txt"), "linked");
+  fs::create_directories(folder.file("in/deep"));
+  writeText(folder.file("in/deep/a.md"), "text");
+  fs::create_symlink(folder.file("elsewhere.txt"), folder.file("in/b.txt"));
+  fs::create_directory_symlink("..", folder.file("in/deep/up"));
+  fs::create_symlink("nowhere", folder.file("in/no_text"));
+  StatusOr<InputList> list = listInputs({folder.file("in")});
+  INFO(list.status().toString());
+  REQUIRE(list.ok());
+  REQUIRE(list->files.size() == 2);
+  CHECK(list->files[0].path == folder.file("in/b.txt"));
+  CHECK(list->files[0].bytes == 6);
+  REQUIRE(list->remarks.size() == 2);
+  CHECK(contains(list->remarks[0], "1 file in the folders not taken"));
+  CHECK(contains(list->remarks[1], "1 link to folders"));
+
+  auto [target, reason] =
+      GENERATE(std::pair("nowhere", "No such file"), std::pair("c.txt", "Too many levels"));
+  fs::create_symlink(target, folder.file("in/c.txt"));
+  Status status = listInputs({folder.file("in")}).status();
+  CHECK(contains(status.message(), "in/c.txt"));
+  CHECK(contains(status.message(), reason));
+}
+
+TEST_CASE("data: two preparations do not write the same files") {
+  TempFolder folder;
+  Tokenizer tokenizer = makeTokenizer();
+  writeText(folder.file("t"), "some text");
+  PreparationOptions options{.inputs = {folder.file("t")}, .folder = folder.file("out")};
+  options.progress = [&](int64_t, int64_t, int64_t) {
+    PreparationOptions same{.inputs = options.inputs, .folder = options.folder}, other = same,
+                                                                                 anew = same;
+    other.field = "other";
+    anew.restart = true;
+    for (const PreparationOptions &second : {same, other, anew})
+      CHECK(contains(prepare(tokenizer, second).message(),
+                     "train.bin.partial' is written by another process"));
+  };
+  CHECK(prepare(tokenizer, options).ok());
+  CHECK(readTokens(folder.file("out/train.bin")) == expected(tokenizer, {"some text"}, ""));
 }
 
 TEST_CASE("data: a full disk is an error, and the rest goes on when there is room") {

@@ -84,6 +84,12 @@ TEST_CASE("JSON is read value by value") {
                                          "true", "n", "{\"q\": null}"});
 }
 
+TEST_CASE("JSON may begin with a byte order mark") {
+  JsonReader reader("\xef\xbb\xbf {}", "f");
+  CHECK(reader.object([](const std::string &) { return Status::success(); }).ok());
+  CHECK(reader.end().ok());
+}
+
 TEST_CASE("what is no JSON has a place") {
   for (const auto &[text, message, place] :
        {std::tuple<std::string, const char *, const char *>{"{\"a\": 1,\n \"a\": 2}", "twice",

@@ -209,6 +209,10 @@ TEST_CASE("folders that hold no tokenizer") {
   CHECK(contains(Tokenizer::load(folder.file("vocab.json")).status().help(), "give the folder"));
   writeText(folder.file("merges.txt"), "#version: 0.2\n\na b\n");
   CHECK(contains(failure().toString(), "merges.txt:3"));
+  writeText(folder.file("vocab.json"), "{\"a\": 0, \"b\": 1, \"ab\": 2}");
+  writeText(folder.file("merges.txt"), "a b\n\na b\n");
+  CHECK(contains(failure().toString(), "merges.txt:3"));
+  CHECK(contains(failure().message(), "merge 2, of 'a' and 'b', is there twice"));
   writeText(folder.file("merges.txt"), "a b c\n");
   CHECK(contains(failure().message(), "'a b c' is no merge"));
   writeText(folder.file("merges.txt"), "");
@@ -217,6 +221,8 @@ TEST_CASE("folders that hold no tokenizer") {
   CHECK(contains(failure().toString(), "vocab.json:2:6"));
   writeText(folder.file("tokenizer_config.json"), "{\"tokenizer_class\": \"Qwen2Tokenizer\"}");
   CHECK(contains(failure().message(), "'Qwen2Tokenizer'"));
+  std::filesystem::create_symlink("nowhere", folder.file("tokenizer.json"));
+  CHECK(contains(failure().message(), "tokenizer.json': No such file"));
 }
 
 TEST_CASE("token files have a side file that fits") {
