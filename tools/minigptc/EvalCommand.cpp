@@ -58,6 +58,8 @@ openTokens(const EvalFlags &flags, runtime::RunConfig config, std::string &file)
 
 /// The token that ends the documents of a file, if it says so.
 std::optional<int64_t> separatorOf(const std::string &file) {
+  if (file.empty())
+    return std::nullopt;
   auto info = runtime::readTokenFileInfo(file);
   return info && *info ? (*info)->separator : std::nullopt;
 }
