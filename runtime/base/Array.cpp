@@ -59,12 +59,8 @@ runtime::Status Array::fetch() const {
 }
 
 bool Array::isHere() const {
-  if (!shards_ || storage_ || shards_->here == DeviceRange::all(shards_->mesh))
-    return true;
-  int64_t here = 0;
-  for (const runtime::ShardPart &part : runtime::partsOf(*this))
-    here += TensorType{type_.dtype, part.slice.size}.numElements();
-  return here == type_.numElements();
+  return !shards_ || storage_ || shards_->here == DeviceRange::all(shards_->mesh) ||
+         runtime::isOn(*this, shards_->here);
 }
 
 double Array::scalar() const {

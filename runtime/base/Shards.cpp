@@ -40,6 +40,13 @@ std::vector<ShardPart> ownParts(const Array &array) {
   return parts;
 }
 
+bool isOn(const Array &array, DeviceRange devices) {
+  int64_t there = 0;
+  for (const ShardPart &part : distinct(partsOn(array, devices)))
+    there += TensorType{array.dtype(), part.slice.size}.numElements();
+  return there == array.type().numElements();
+}
+
 std::vector<std::byte> packPart(const Array &array, const ShardPart &part) {
   const ArrayShards &shards = *array.shards();
   Shape origin(part.slice.size.size(), 0);

@@ -24,6 +24,8 @@ std::vector<ShardPart> partsOf(const Array &array);
 /// Each element once, over all processes; of these, what the first device that holds it is here.
 std::vector<ShardPart> partsOfAll(const Array &array);
 std::vector<ShardPart> ownParts(const Array &array);
+/// Whether these devices, wherever they are, hold all of a sharded array.
+bool isOn(const Array &array, DeviceRange devices);
 
 /// A part's elements, row-major, without what fills up the buffer.
 std::vector<std::byte> packPart(const Array &array, const ShardPart &part);

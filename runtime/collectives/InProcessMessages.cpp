@@ -1,5 +1,6 @@
 // Messages of an InProcessWorld: through mailboxes.
 #include "runtime/collectives/InProcess.h"
+#include "runtime/collectives/MessageFailures.h"
 
 #include <cstring>
 
@@ -79,28 +80,20 @@ Status InProcessWorld::receive(const MessageProblem &message, void *data, uint32
   return {};
 }
 
-/// "device 0 has ended and does not send message 3 …, which device 2 expects at FILE:LINE".
+/// Of a message that is waited for. One that is to be sent is not yet, for want of room.
 Status InProcessWorld::missing(const Mailbox &mailbox, bool sends) const {
-  std::string other = std::to_string(sends ? mailbox.to : mailbox.from);
-  return Status(StatusCode::internal, "device " + other + " has ended and does not " +
-                                          (sends ? "receive " : "send ") +
-                                          mailbox.wanted->describe() + ", which device " +
-                                          std::to_string(sends ? mailbox.from : mailbox.to) +
-                                          (sends ? " sends" : " expects") + at(mailbox.wantedAt));
+  std::string at = this->at(mailbox.wantedAt);
+  return sends ? notReceived(mailbox.to, {mailbox.wanted->describe(), at})
+               : notSent(*mailbox.wanted, at);
 }
 
 Status InProcessWorld::leftBehind(const Mailbox &mailbox) const {
-  return Status(StatusCode::internal,
-                "device " + std::to_string(mailbox.to) + " has ended and does not receive " +
-                    mailbox.message.describe() + ", sent" + at(mailbox.location));
+  return notReceived(mailbox.to, {mailbox.message.describe(), at(mailbox.location)});
 }
 
 Status InProcessWorld::unexpected(const Mailbox &mailbox, const MessageProblem &message,
                                   uint32_t location) const {
-  return Status(StatusCode::internal, "device " + std::to_string(mailbox.to) + " expects " +
-                                          message.describe() + at(location) + ", but device " +
-                                          std::to_string(mailbox.from) + " has sent " +
-                                          mailbox.message.describe() + at(mailbox.location));
+  return notExpected(message, at(location), {mailbox.message.describe(), at(mailbox.location)});
 }
 
 } // namespace minigptc::runtime

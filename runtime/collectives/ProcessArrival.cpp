@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <poll.h>
+#include <set>
 #include <unistd.h>
 
 namespace minigptc::runtime {
@@ -17,6 +18,8 @@ constexpr std::string_view kGreeting = "MGPTPRC1";
 constexpr std::string_view kPortKey = "process group's port";
 /// For a message that has begun to come.
 constexpr milliseconds kPatience(10000);
+/// How long a failure waits for those whom it has to reach.
+constexpr milliseconds kRefusal(3000);
 constexpr uint32_t kLongestRoster = 1 << 26;
 /// Set when all have come: who comes after that is one too many.
 constexpr std::string_view kCompleteKey = "process group is complete";
@@ -69,22 +72,26 @@ void useRoster(Arrival &arrival, const std::vector<std::string> &lines, int64_t 
 /// Process 0's side.
 class Reception {
 public:
-  Reception(const Processes &processes, const ProcessOptions &options)
-      : processes_(processes), deadline_(Clock::now() + options.arrival),
-        waited_(options.arrival), lines_(size_t(processes.count)) {
+  Reception(const Processes &processes, milliseconds patience)
+      : processes_(processes), deadline_(Clock::now() + patience), waited_(patience),
+        lines_(size_t(processes.count)) {
     lines_[0] = describeThis();
   }
 
   Status receiveAllOf(int listener, Arrival &arrival);
+  /// Nothing comes of it: tells those who have come, and who come in the next seconds.
+  void turnAway(int listener, const Arrival &arrival, const Status &why);
 
 private:
   Status receiveOne(int listener, Arrival &arrival);
+  bool allAreKnown() const { return int64_t(known_.size()) == processes_.count - 1; }
   Status missing(const Arrival &arrival) const;
 
   const Processes &processes_;
   Clock::time_point deadline_;
   milliseconds waited_;
   std::vector<std::string> lines_;
+  std::set<int64_t> known_; ///< who have come, or refused
 };
 
 Status Reception::missing(const Arrival &arrival) const {
@@ -108,38 +115,61 @@ Status Reception::receiveOne(int listener, Arrival &arrival) {
   std::string line;
   if (!socket || !receiveNote(socket.get(), header, line, Clock::now() + kPatience))
     return {};
+  if (header.kind == MessageHeader::Kind::failed) {
+    known_.insert(header.from);
+    return failure(line).withHelp("see what that process says");
+  }
   std::string who = nameFrom(header.from, line);
   Status wrong;
   if (header.to != processes_.count)
     wrong = failure(who + " was started with WORLD_SIZE " + std::to_string(header.to) +
                     ", process 0 with " + std::to_string(processes_.count))
                 .withHelp(kLauncherHelp);
-  else if (header.from < 1 || header.from >= processes_.count ||
-           arrival.sockets.contains(header.from))
+  else if (header.from < 1 || header.from >= processes_.count || known_.contains(header.from))
     wrong = failure("two processes were started with RANK " + std::to_string(header.from) + ": " +
                     who + ", and one before it")
                 .withHelp(kLauncherHelp);
-  if (!wrong)
+  if (!wrong) {
     sendNote(socket.get(), {MessageHeader::Kind::failed}, wrong.message());
-  else
-    lines_[header.from] = line, arrival.sockets[header.from] = std::move(socket);
-  return wrong;
+    return wrong;
+  }
+  known_.insert(header.from);
+  lines_[header.from] = line;
+  arrival.sockets[header.from] = std::move(socket);
+  return {};
+}
+
+/// Who has gone is missed later.
+void tell(const Arrival &arrival, MessageHeader::Kind kind, std::string_view text) {
+  for (const auto &[rank, socket] : arrival.sockets)
+    sendNote(socket.get(), {kind}, text);
 }
 
 Status Reception::receiveAllOf(int listener, Arrival &arrival) {
   Status status;
-  while (status && int64_t(arrival.sockets.size()) < processes_.count - 1)
-    status = awaitSocket(listener, POLLIN, deadline_) ? receiveOne(listener, arrival)
-                                                      : missing(arrival);
-  MessageHeader header{status ? MessageHeader::Kind::roster : MessageHeader::Kind::failed};
-  std::string text = status.message();
-  for (size_t i = 0; status && i < lines_.size(); ++i)
-    text += lines_[i] + "\n";
-  for (auto &[rank, socket] : arrival.sockets)
-    sendNote(socket.get(), header, text); // Who has gone is missed later.
-  if (status)
-    useRoster(arrival, lines_, 0);
-  return status;
+  while (status && !allAreKnown())
+    status =
+        awaitSocket(listener, POLLIN, deadline_) ? receiveOne(listener, arrival) : missing(arrival);
+  if (!status) {
+    turnAway(listener, arrival, status);
+    return status;
+  }
+  std::string text;
+  for (const std::string &line : lines_)
+    text += line + "\n";
+  tell(arrival, MessageHeader::Kind::roster, text);
+  useRoster(arrival, lines_, 0);
+  return {};
+}
+
+void Reception::turnAway(int listener, const Arrival &arrival, const Status &why) {
+  tell(arrival, MessageHeader::Kind::failed, why.message());
+  auto deadline = std::min(deadline_, Clock::now() + kRefusal);
+  while (!allAreKnown() && awaitSocket(listener, POLLIN, deadline)) {
+    Arrival late;
+    if (receiveOne(listener, late))
+      tell(late, MessageHeader::Kind::failed, why.message());
+  }
 }
 
 /// `otherwise`, unless all had come before this one.
@@ -185,29 +215,60 @@ Status visit(const Processes &processes, const ProcessOptions &options, Arrival 
   return {};
 }
 
+StatusOr<std::unique_ptr<TcpStore>> openStore(const Processes &processes, milliseconds patience) {
+  return TcpStore::open({.address = processes.address,
+                         .port = processes.port,
+                         .serves = processes.rank == 0,
+                         .timeout = patience});
+}
+
+/// Process 0's door, of which the store tells the others.
+StatusOr<Listener> openDoor(const Processes &processes, TcpStore &store) {
+  StatusOr<Listener> listener = listenOn(0, processes.address);
+  if (listener)
+    MINIGPTC_RETURN_IF_ERROR(store.set(kPortKey, std::to_string(listener->port)));
+  return listener;
+}
+
 } // namespace
 
 StatusOr<Arrival> arrive(const Processes &processes, const ProcessOptions &options) {
-  bool isFirst = processes.rank == 0;
-  StatusOr<std::unique_ptr<TcpStore>> store = TcpStore::open({.address = processes.address,
-                                                              .port = processes.port,
-                                                              .serves = isFirst,
-                                                              .timeout = options.arrival});
+  StatusOr<std::unique_ptr<TcpStore>> store = openStore(processes, options.arrival);
   if (!store)
     return store.status();
   Arrival arrival{std::move(*store)};
-  if (!isFirst) {
+  if (processes.rank != 0) {
     MINIGPTC_RETURN_IF_ERROR(visit(processes, options, arrival));
     return arrival;
   }
-  StatusOr<Listener> listener = listenOn(0, processes.address);
+  StatusOr<Listener> listener = openDoor(processes, *arrival.store);
   if (!listener)
     return listener.status();
-  MINIGPTC_RETURN_IF_ERROR(arrival.store->set(kPortKey, std::to_string(listener->port)));
-  Reception reception(processes, options);
+  Reception reception(processes, options.arrival);
   MINIGPTC_RETURN_IF_ERROR(reception.receiveAllOf(listener->socket.get(), arrival));
   MINIGPTC_RETURN_IF_ERROR(arrival.store->set(kCompleteKey, "yes"));
   return arrival;
+}
+
+void refuse(const Processes &processes, const Status &why, const ProcessOptions &options) {
+  milliseconds patience = std::min(kRefusal, options.arrival);
+  Status told = failure(nameFrom(processes.rank, describeThis()) + " has failed: " + why.message());
+  StatusOr<std::unique_ptr<TcpStore>> store = openStore(processes, patience);
+  if (!store)
+    return; // There is nobody to tell.
+  if (processes.rank == 0) {
+    if (StatusOr<Listener> listener = openDoor(processes, **store))
+      Reception(processes, patience).turnAway(listener->socket.get(), {}, told);
+    return;
+  }
+  std::string ignored;
+  StatusOr<std::string> port = (*store)->get(kPortKey);
+  Descriptor door =
+      port ? connectTo(processes.address, std::atoi(port->c_str()), ignored) : Descriptor();
+  if (door)
+    sendNote(door.get(),
+             {MessageHeader::Kind::failed, uint32_t(processes.rank), uint32_t(processes.count)},
+             told.message());
 }
 
 } // namespace minigptc::runtime

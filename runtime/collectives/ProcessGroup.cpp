@@ -41,14 +41,25 @@ static StatusOr<ProcessOptions> optionsOf(const char *timeout) {
   return options;
 }
 
+static StatusOr<std::optional<Processes>> processesHere() {
+  return processesOf([](const char *name) -> const char * { return std::getenv(name); });
+}
+
 StatusOr<std::shared_ptr<ProcessGroup>> ProcessGroup::launched() {
-  auto all = processesOf([](const char *name) -> const char * { return std::getenv(name); });
+  auto all = processesHere();
   if (!all)
     return all.status();
-  if (!*all || (*all)->count == 1)
+  if (!*all)
     return std::shared_ptr<ProcessGroup>();
   StatusOr<ProcessOptions> options = optionsOf(std::getenv("MINIGPTC_PROCESS_TIMEOUT"));
   return options ? join(**all, *options) : options.status();
+}
+
+void ProcessGroup::refuse(const Status &why) {
+  auto all = processesHere();
+  StatusOr<ProcessOptions> options = optionsOf(std::getenv("MINIGPTC_PROCESS_TIMEOUT"));
+  if (all && *all)
+    runtime::refuse(**all, why, options ? *options : ProcessOptions());
 }
 
 StatusOr<std::shared_ptr<ProcessGroup>> ProcessGroup::join(const Processes &processes,

@@ -1,6 +1,7 @@
 #include "runtime/collectives/ProcessWorld.h"
 
 #include "runtime/collectives/CollectiveWork.h"
+#include "runtime/collectives/RemoteMailbox.h"
 #include "runtime/collectives/TcpStore.h"
 #include "runtime/hal/Device.h"
 
@@ -15,7 +16,15 @@ public:
   int64_t device() const override { return device_; }
   Status run(Queue &queue, const CollectiveProblem &problem, std::span<void *const> inputs,
              std::span<void *const> outputs, const CollectiveSite &site) override;
-  void begin() { number_ = 0; }
+  Status send(Queue &queue, const MessageProblem &message, const void *data,
+              uint32_t location) override;
+  Status receive(Queue &queue, const MessageProblem &message, void *data,
+                 uint32_t location) override;
+  /// A way to, or from, a device of another process.
+  void add(const RemoteMailbox::Ends &ends) { mailboxes_.emplace_back(world_.group_, ends); }
+  void begin();
+  /// The run has ended well here.
+  Status finish();
 
 private:
   using Message = std::shared_ptr<const ProcessMessage>;
@@ -26,11 +35,59 @@ private:
                std::span<void *const> inputs, const std::string &what);
   StatusOr<Message> await(int64_t member, int readers, const CollectiveProblem &problem,
                           const std::string &what);
+  /// Null: the other device is of this process.
+  StatusOr<RemoteMailbox *> mailboxOf(const MessageProblem &message);
 
   ProcessWorld &world_;
   int64_t device_;
   int64_t number_ = 0; ///< collectives of this run between processes
+  std::vector<RemoteMailbox> mailboxes_;
 };
+
+void ProcessWorld::End::begin() {
+  number_ = 0;
+  for (RemoteMailbox &mailbox : mailboxes_)
+    mailbox.begin(world_.name_);
+}
+
+Status ProcessWorld::End::finish() {
+  for (RemoteMailbox &mailbox : mailboxes_)
+    mailbox.sayEnd();
+  for (RemoteMailbox &mailbox : mailboxes_)
+    MINIGPTC_RETURN_IF_ERROR(mailbox.checkEnd());
+  return {};
+}
+
+StatusOr<RemoteMailbox *> ProcessWorld::End::mailboxOf(const MessageProblem &message) {
+  if (world_.here_.has(message.from) && world_.here_.has(message.to))
+    return static_cast<RemoteMailbox *>(nullptr);
+  for (RemoteMailbox &mailbox : mailboxes_)
+    if (mailbox.isFor(message))
+      return &mailbox;
+  return Status(StatusCode::internal, message.describe() + " was not known beforehand");
+}
+
+Status ProcessWorld::End::send(Queue &queue, const MessageProblem &message, const void *data,
+                               uint32_t location) {
+  StatusOr<RemoteMailbox *> mailbox = mailboxOf(message);
+  if (!mailbox)
+    return mailbox.status();
+  if (!*mailbox)
+    return world_.local_.end(device_).send(queue, message, data, location);
+  MINIGPTC_RETURN_IF_ERROR(queue.synchronize()); // Here is read what the queue wrote.
+  return (*mailbox)->send(message, data, world_.at(location));
+}
+
+Status ProcessWorld::End::receive(Queue &queue, const MessageProblem &message, void *data,
+                                  uint32_t location) {
+  StatusOr<RemoteMailbox *> mailbox = mailboxOf(message);
+  if (!mailbox)
+    return mailbox.status();
+  if (!*mailbox)
+    return world_.local_.end(device_).receive(queue, message, data, location);
+  MINIGPTC_RETURN_IF_ERROR(queue.synchronize()); // What it has may read what is overwritten.
+  return (*mailbox)->receive(message, data, world_.at(location));
+}
 
 /// To the processes of the other members, this one among them.
 Status ProcessWorld::End::bring(const CollectiveProblem &problem,
@@ -78,7 +135,7 @@ Status ProcessWorld::End::run(Queue &queue, const CollectiveProblem &problem,
     return world_.local_.end(device_).run(queue, problem, inputs, outputs, site);
 
   MINIGPTC_RETURN_IF_ERROR(queue.synchronize());
-  std::string what = world_.describe(problem, site);
+  std::string what = problem.describe() + world_.at(site.location);
   MINIGPTC_RETURN_IF_ERROR(bring(problem, members, inputs, what));
   std::vector<Message> messages(members.size()); // Null: this device's own.
   for (size_t r = 0; r < members.size(); ++r) {
@@ -104,19 +161,25 @@ Status ProcessWorld::End::run(Queue &queue, const CollectiveProblem &problem,
 }
 
 ProcessWorld::ProcessWorld(ProcessGroup &group, DeviceRange here, int64_t devices,
-                           InProcessOptions options)
+                           InProcessOptions options,
+                           std::span<const std::pair<int64_t, int64_t>> ways)
     : group_(group), here_(here), placeOf_(options.placeOf), local_(devices, std::move(options)),
       name_(group.store().newName()) {
   for (int64_t device = here.first; device < here.end(); ++device)
     ends_.push_back(std::make_unique<End>(*this, device));
+  for (auto [from, to] : ways)
+    if (here_.has(from) != here_.has(to)) {
+      bool sends = here_.has(from);
+      ends_[size_t((sends ? from : to) - here_.first)]->add(
+          {from, to, sends, processOf(sends ? to : from)});
+    }
 }
 
 ProcessWorld::~ProcessWorld() = default;
 
-std::string ProcessWorld::describe(const CollectiveProblem &problem,
-                                   const CollectiveSite &site) const {
-  std::string place = placeOf_ ? placeOf_(site.location) : "";
-  return problem.describe() + (place.empty() ? "" : " at " + place);
+std::string ProcessWorld::at(uint32_t location) const {
+  std::string place = placeOf_ ? placeOf_(location) : "";
+  return place.empty() ? "" : " at " + place;
 }
 
 Communicator &ProcessWorld::end(int64_t device) { return *ends_[size_t(device - here_.first)]; }
@@ -130,9 +193,10 @@ void ProcessWorld::begin() {
 }
 
 void ProcessWorld::finish(int64_t device, const Status &status) {
-  if (!status)
-    group_.fail(status);
-  local_.finish(device, status);
+  Status ended = status ? ends_[size_t(device - here_.first)]->finish() : status;
+  if (!ended)
+    group_.fail(ended);
+  local_.finish(device, ended);
 }
 
 Status ProcessWorld::failure() { return local_.failure(); }

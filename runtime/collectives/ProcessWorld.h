@@ -3,9 +3,10 @@
 // Devices that compute in the host's memory, a block of them in each process, as threads.
 // Groups whose members are all in this process meet as in an InProcessWorld. In others each
 // member sends what it brings to the processes of the rest and computes its output alone, in the
-// order of members: the same bits, and more bytes than a ring would send.
+// order of members: the same bits, and more bytes than a ring would send. Messages to devices of
+// other processes are RemoteMailboxes.
 //
-//   ProcessWorld world(group, {.first = 4, .count = 4}, 8, {.placeOf = …});
+//   ProcessWorld world(group, {.first = 4, .count = 4}, 8, {.placeOf = …}, {{0, 4}, {4, 0}});
 //   world.begin();
 //   // in thread d, for each d of the block:
 //   Status status = world.end(d).run(*queue, problem, inputs, outputs, site);
@@ -26,8 +27,10 @@ namespace minigptc::runtime {
 
 class ProcessWorld final : public World {
 public:
-  /// `group` outlives it. All processes make their worlds in the same order.
-  ProcessWorld(ProcessGroup &group, DeviceRange here, int64_t devices, InProcessOptions options);
+  /// `group` outlives it. All processes make their worlds in the same order. `ways`: from which
+  /// device to which there are messages.
+  ProcessWorld(ProcessGroup &group, DeviceRange here, int64_t devices, InProcessOptions options,
+               std::span<const std::pair<int64_t, int64_t>> ways = {});
   ~ProcessWorld() override;
 
   Communicator &end(int64_t device) override;
@@ -38,7 +41,8 @@ public:
 private:
   class End;
   int64_t processOf(int64_t device) const { return device / here_.count; }
-  std::string describe(const CollectiveProblem &problem, const CollectiveSite &site) const;
+  /// " at FILE:LINE", or nothing.
+  std::string at(uint32_t location) const;
 
   ProcessGroup &group_;
   DeviceRange here_;

@@ -202,10 +202,6 @@ Status Session::Impl::openDevices(const SessionOptions &options) {
 }
 
 Status Session::Impl::connect(const Driver &driver, int threadsPerDevice) {
-  if (processes && !program.messages.empty())
-    return Status(StatusCode::failedPrecondition,
-                  "stages of a pipeline are devices of one process, not of several")
-        .withHelp("leave the axis '" + std::string(kStageAxis) + "' out of the mesh");
   bool roomToSpin = onThisMachine() * std::max(threadsPerDevice, 1) <= availableCores();
   WorldOptions options{.problems = program.collectives,
                        .placeOf = [this](uint32_t l) { return program.placeOf(l); },
@@ -224,7 +220,7 @@ Status Session::Impl::connect(const Driver &driver, int threadsPerDevice) {
   InProcessOptions local{options.spinMicroseconds, options.placeOf};
   int64_t count = program.mesh.numDevices();
   if (!world && processes)
-    world = std::make_unique<ProcessWorld>(*processes, here, count, std::move(local));
+    world = std::make_unique<ProcessWorld>(*processes, here, count, std::move(local), options.ways);
   else if (!world)
     world = std::make_unique<InProcessWorld>(count, std::move(local));
   return {};

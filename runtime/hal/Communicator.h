@@ -61,9 +61,9 @@ public:
   /// all, for the message before to the same device to be received; receiving for the message.
   /// `location` is where the program has it, for failures.
   virtual Status send(Queue &queue, const MessageProblem &message, const void *data,
-                      uint32_t location);
+                      uint32_t location) = 0;
   virtual Status receive(Queue &queue, const MessageProblem &message, void *data,
-                         uint32_t location);
+                         uint32_t location) = 0;
   /// To be called by all devices before each replays a recording with collectives: those who
   /// come know that all do.
   virtual Status beforeReplay() { return {}; }

@@ -36,17 +36,6 @@ std::string MessageProblem::describe() const {
          std::to_string(from) + " to device " + std::to_string(to);
 }
 
-static Status noMessages() {
-  return Status(StatusCode::failedPrecondition,
-                "devices that are connected so cannot be stages of a pipeline")
-      .withHelp("leave the axis 'stage' out of the mesh, or use devices of one process");
-}
-Status Communicator::send(Queue &, const MessageProblem &, const void *, uint32_t) {
-  return noMessages();
-}
-Status Communicator::receive(Queue &, const MessageProblem &, void *, uint32_t) {
-  return noMessages();
-}
 World::~World() = default;
 
 Driver::~Driver() = default;

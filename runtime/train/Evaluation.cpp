@@ -47,10 +47,12 @@ StatusOr<Evaluator::Sum> Evaluator::run(const Batch &batch) {
   StatusOr<std::vector<Array>> outputs = program_->run("eval_loss", *std::move(inputs));
   if (!outputs)
     return outputs.status();
-  double tokens = (*outputs)[size_t(tokensIndex_)].scalar();
-  // The mean of no target at all may be anything.
-  double loss = tokens > 0 ? (*outputs)[size_t(lossIndex_)].scalar() * tokens : 0;
-  return Sum{loss, tokens};
+  StatusOr<std::vector<double>> told =
+      scalarsOf(*outputs, {lossIndex_, tokensIndex_}, program_->processes());
+  if (!told)
+    return told.status();
+  double loss = (*told)[0], tokens = (*told)[1];
+  return Sum{tokens > 0 ? loss * tokens : 0, tokens}; // The mean of no target may be anything.
 }
 
 Status Evaluator::addTo(Sum &total, const StatusOr<Sum> &sum) {

@@ -171,8 +171,11 @@ StatusOr<StepOutcome> TrainStep::run(const Batch &batch, RandomKey key) {
     return outputs.status();
   for (size_t i = 0; i < state_.size(); ++i)
     state_[i].second = std::move((*outputs)[size_t(stateOutput_[i])]);
-  auto scalar = [&](int index) { return (*outputs)[size_t(index)].scalar(); };
-  return StepOutcome{scalar(loss_), scalar(gradNorm_), scalar(learningRate_), scalar(finite_) != 0};
+  StatusOr<std::vector<double>> told =
+      scalarsOf(*outputs, {loss_, gradNorm_, learningRate_, finite_}, program_->processes());
+  if (!told)
+    return told.status();
+  return StepOutcome{(*told)[0], (*told)[1], (*told)[2], (*told)[3] != 0};
 }
 
 StatusOr<NonFiniteReport> TrainStep::findNonFinite(const Batch &batch, RandomKey key) {

@@ -87,6 +87,24 @@ StatusOr<Array> gathered(const Array &array, const std::string &what, ProcessGro
   return whole;
 }
 
+StatusOr<std::vector<double>> scalarsOf(const std::vector<Array> &outputs,
+                                        std::initializer_list<int> numbers,
+                                        ProcessGroup *processes) {
+  std::vector<Array> arrays;
+  for (int number : numbers)
+    arrays.push_back(outputs[size_t(number)]);
+  if (processes) {
+    StatusOr<std::vector<Array>> whole = processes->gather(arrays);
+    if (!whole)
+      return whole.status();
+    arrays = std::move(*whole);
+  }
+  std::vector<double> values;
+  for (const Array &array : arrays)
+    values.push_back(array.scalar());
+  return values;
+}
+
 Status roundInputs(const EntryInfo &entry, ArrayMap &values, ProcessGroup *processes) {
   for (const ParameterInfo &input : entry.inputs) {
     auto found = values.find(input.name);

@@ -91,6 +91,11 @@ using ArrayMap = std::map<std::string, Array, std::less<>>;
 /// In one piece and in the host's memory, or why not; `what` names it. To be called by all
 /// processes.
 StatusOr<Array> gathered(const Array &array, const std::string &what, ProcessGroup *processes);
+/// Of outputs with one element, the values, whatever devices have them. To be called by all
+/// processes.
+StatusOr<std::vector<double>> scalarsOf(const std::vector<Array> &outputs,
+                                        std::initializer_list<int> numbers,
+                                        ProcessGroup *processes);
 
 /// Rounds f32 values to bf16 where the entry takes bf16: parameters of a program that
 /// computes in bf16, from a checkpoint or a weight file. The others are left.

@@ -1,21 +1,16 @@
 // Processes, with threads in their place: what they tell each other, collectives, arrays in parts,
 // and how all of them end.
-#include "minigptc/runtime/ProcessGroup.h"
 #include "runtime/base/Shards.h"
+#include "runtime/collectives/ProcessArrival.h"
 #include "runtime/collectives/ProcessWorld.h"
-#include "runtime/collectives/Processes.h"
 #include "runtime/collectives/TcpStore.h"
-#include "runtime/drivers/host/HostDriver.h"
 #include "test/runtime/support/CollectiveCases.h"
+#include "test/runtime/support/InProcesses.h"
+#include "test/runtime/support/OnDevices.h"
 
 #include <catch2/catch.hpp>
 #include <cstring>
-#include <functional>
-#include <netinet/in.h>
 #include <numeric>
-#include <sys/socket.h>
-#include <thread>
-#include <unistd.h>
 
 using namespace minigptc;
 using namespace minigptc::runtime;
@@ -23,50 +18,14 @@ using namespace std::chrono_literals;
 using Catch::Matchers::Contains;
 using Catch::Matchers::EndsWith;
 using Catch::Matchers::StartsWith;
-using Group = std::shared_ptr<ProcessGroup>;
+using test::checkAllWell;
+using test::freePort;
+using test::Group;
+using test::inProcesses;
+using test::onDevices;
+using test::placeOf;
 
 namespace {
-
-int freePort() {
-  int listener = socket(AF_INET, SOCK_STREAM, 0);
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  socklen_t bytes = sizeof address;
-  bool found = bind(listener, reinterpret_cast<sockaddr *>(&address), bytes) == 0 &&
-               getsockname(listener, reinterpret_cast<sockaddr *>(&address), &bytes) == 0;
-  close(listener);
-  return found ? ntohs(address.sin_port) : 0;
-}
-
-Processes placeOf(int64_t rank, int64_t count, int port) {
-  return {.rank = rank, .count = count, .localRank = rank, .address = "localhost", .port = port};
-}
-
-/// Runs `body` in a thread for each process, and gives what each ends with.
-std::vector<Status> inProcesses(int64_t count, const std::function<Status(Group &)> &body,
-                                ProcessOptions options = {.arrival = 20s, .silence = 20s}) {
-  std::vector<Status> statuses(static_cast<size_t>(count));
-  std::vector<std::thread> threads;
-  int port = freePort();
-  for (int64_t rank = 0; rank < count; ++rank)
-    threads.emplace_back([&, rank] {
-      StatusOr<Group> group = ProcessGroup::join(placeOf(rank, count, port), options);
-      Status &status = statuses[size_t(rank)];
-      status = group ? body(*group) : group.status();
-      if (group && *group)
-        (*group)->end(status);
-    });
-  for (std::thread &thread : threads)
-    thread.join();
-  return statuses;
-}
-
-void checkAllWell(const std::vector<Status> &statuses) {
-  for (const Status &status : statuses) {
-    INFO(status.toString());
-    CHECK(status);
-  }
-}
 
 Status wrong(const std::string &what) { return Status(StatusCode::internal, what); }
 
@@ -166,6 +125,34 @@ TEST_CASE("who never comes is named, and so is who comes twice or is of another 
   }));
 }
 
+TEST_CASE("who cannot take part says so to those who wait, and to those who come") {
+  for (int64_t refusing : {0, 1})
+    for (int64_t late : {0, 1, 2}) {
+      int port = freePort();
+      std::vector<Status> statuses(3);
+      std::vector<std::thread> threads;
+      for (int64_t rank = 0; rank < 3; ++rank)
+        threads.emplace_back([&, rank] {
+          if (rank == late)
+            std::this_thread::sleep_for(200ms);
+          Status &status = statuses[size_t(rank)];
+          if (rank == refusing)
+            refuse(placeOf(rank, 3, port), wrong("no such mesh"), {});
+          else
+            status = ProcessGroup::join(placeOf(rank, 3, port), {.arrival = 60s}).status();
+        });
+      auto begin = std::chrono::steady_clock::now();
+      for (std::thread &thread : threads)
+        thread.join();
+      CHECK(std::chrono::steady_clock::now() - begin < 30s);
+      for (int64_t rank = 0; rank < 3; ++rank)
+        if (rank != refusing)
+          CHECK_THAT(statuses[size_t(rank)].message(),
+                     StartsWith("process " + std::to_string(refusing) + " (") &&
+                         EndsWith("has failed: no such mesh"));
+    }
+}
+
 TEST_CASE("devices are shared in blocks, or not at all") {
   checkAllWell(inProcesses(2, [](Group &group) -> Status {
     if (*group->devicesOf(1, 8) != DeviceRange{4, 4})
@@ -176,6 +163,29 @@ TEST_CASE("devices are shared in blocks, or not at all") {
                ? Status()
                : uneven;
   }));
+}
+
+/// All-reduces of odd operands are in place.
+static Status runOnce(Communicator &end, Queue &queue, const CollectiveProblem &p, int64_t round) {
+  int64_t rank = p.group.rankOf(end.device());
+  std::vector<std::vector<std::byte>> inputs, outputs;
+  std::vector<void *> in, out;
+  for (size_t i = 0; i < p.operands.size(); ++i) {
+    inputs.push_back(test::inputOf(p, i, rank, round));
+    outputs.emplace_back(p.outputBytes(i), std::byte(0xee));
+  }
+  for (size_t i = 0; i < p.operands.size(); ++i) {
+    bool inPlace = p.kind == CollectiveKind::allReduce && i % 2 == 1;
+    in.push_back(inputs[i].data());
+    out.push_back(inPlace ? inputs[i].data() : outputs[i].data());
+  }
+  MINIGPTC_RETURN_IF_ERROR(end.run(queue, p, in, out, {}));
+  for (size_t i = 0; i < p.operands.size(); ++i) {
+    std::vector<std::byte> wanted = test::outputOf(p, i, rank, round);
+    if (!wanted.empty() && std::memcmp(out[i], wanted.data(), wanted.size()) != 0)
+      return wrong(p.describe() + " gives something else");
+  }
+  return {};
 }
 
 TEST_CASE("collectives between processes have the bits of one process") {
@@ -191,44 +201,13 @@ TEST_CASE("collectives between processes have the bits of one process") {
     checkAllWell(inProcesses(2, [&](Group &group) -> Status {
       DeviceRange here = *group->devicesOf(group->rank(), c.devices);
       ProcessWorld world(*group, here, c.devices, {});
-      std::unique_ptr<Device> device = *createHostDriver()->open(0, {.threads = 1});
-      for (int64_t round = 0; round < 2; ++round) {
-        world.begin();
-        std::vector<std::thread> threads;
-        for (int64_t d = here.first; d < here.end(); ++d)
-          threads.emplace_back([&, d] {
-            std::unique_ptr<Queue> queue = *device->createQueue();
-            auto run = [&](const CollectiveProblem &p) -> Status {
-              int64_t rank = p.group.rankOf(d);
-              std::vector<std::vector<std::byte>> inputs, outputs;
-              std::vector<void *> in, out;
-              for (size_t i = 0; i < p.operands.size(); ++i) {
-                inputs.push_back(test::inputOf(p, i, rank, round));
-                outputs.emplace_back(p.outputBytes(i), std::byte(0xee));
-              }
-              for (size_t i = 0; i < p.operands.size(); ++i) {
-                bool inPlace = p.kind == CollectiveKind::allReduce && i % 2 == 1;
-                in.push_back(inputs[i].data());
-                out.push_back(inPlace ? inputs[i].data() : outputs[i].data());
-              }
-              MINIGPTC_RETURN_IF_ERROR(world.end(d).run(*queue, p, in, out, {}));
-              for (size_t i = 0; i < p.operands.size(); ++i) {
-                std::vector<std::byte> wanted = test::outputOf(p, i, rank, round);
-                if (!wanted.empty() && std::memcmp(out[i], wanted.data(), wanted.size()) != 0)
-                  return wrong(p.describe() + " gives something else");
-              }
-              return {};
-            };
-            Status status;
-            for (const DeviceGroup &members : c.groups)
-              for (const CollectiveProblem &p : test::problemsOf(members, {1, 70}))
-                status = status ? run(p) : status;
-            world.finish(d, status);
-          });
-        for (std::thread &thread : threads)
-          thread.join();
-        MINIGPTC_RETURN_IF_ERROR(world.failure());
-      }
+      for (int64_t round = 0; round < 2; ++round)
+        MINIGPTC_RETURN_IF_ERROR(onDevices(world, here, [&](Communicator &end, Queue &queue) {
+          for (const DeviceGroup &members : c.groups)
+            for (const CollectiveProblem &p : test::problemsOf(members, {1, 70}))
+              MINIGPTC_RETURN_IF_ERROR(runOnce(end, queue, p, round));
+          return Status();
+        }));
       return {};
     }));
   }
@@ -238,17 +217,13 @@ TEST_CASE("a device that fails ends the collectives of all processes") {
   auto statuses = inProcesses(2, [](Group &group) -> Status {
     DeviceRange here = *group->devicesOf(group->rank(), 2);
     ProcessWorld world(*group, here, 2, {});
-    std::unique_ptr<Device> device = *createHostDriver()->open(0, {.threads = 1});
-    std::unique_ptr<Queue> queue = *device->createQueue();
-    world.begin();
     CollectiveProblem problem{.group = {{1}, {2}}, .operands = {{.block = 1}}};
-    float value = 1;
-    void *place = &value;
-    Status status = here.first == 1
-                        ? wrong("no memory")
-                        : world.end(0).run(*queue, problem, {&place, 1}, {&place, 1}, {});
-    world.finish(here.first, status);
-    return world.failure();
+    return onDevices(world, here, [&](Communicator &end, Queue &queue) {
+      float value = 1;
+      void *place = &value;
+      return end.device() == 1 ? wrong("no memory")
+                               : end.run(queue, problem, {&place, 1}, {&place, 1}, {});
+    });
   });
   CHECK(statuses[1].message() == "no memory");
   CHECK_THAT(statuses[0].message(), StartsWith("process 1 (") && EndsWith("has failed: no memory"));
@@ -281,6 +256,22 @@ TEST_CASE("of an array in parts a process reads what it has, and all gather the 
         return all.status();
       if (!std::ranges::equal(std::as_const(*all).span<float>(), values))
         return wrong("gathered something else");
+    }
+    // On one stage of two: the other process has nothing of it.
+    Mesh stages{{"stage", 2}, {"data", 2}};
+    for (int64_t stage : {0, 1}) {
+      PartitionSpec spec = P("data");
+      spec.stages = {stage};
+      Array there = Array::shardedFrom(whole, stages, spec, here);
+      if (there.isHere() != (group->rank() == stage) ||
+          ownParts(there).size() != (group->rank() == stage ? 2u : 0u))
+        return wrong("parts on another stage");
+      StatusOr<std::vector<Array>> all = group->gather(std::vector<Array>{there, inRows, whole});
+      if (!all)
+        return all.status();
+      for (const Array &array : *all)
+        if (!std::ranges::equal(array.span<float>(), values))
+          return wrong("gathered something else of several");
     }
     if (ownParts(inRows).size() != 2 || ownParts(columns).size() != (group->isFirst() ? 2u : 0u))
       return wrong("other parts of one's own");

@@ -56,6 +56,8 @@ Status minigptc::asOneOfProcesses(const std::function<Status(ProcessGroupRef)> &
   Status status = *all ? check((*all)->count) : Status();
   if (status)
     status = joinAndDo(*all, body);
+  else
+    ProcessGroup::refuse(status);
   if (status || !*all)
     return status;
   return Status(status.code(), "process " + std::to_string((*all)->rank) + " of " +

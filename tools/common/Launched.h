@@ -27,8 +27,8 @@ using ProcessGroupRef = std::shared_ptr<runtime::ProcessGroup>;
 using ProcessCheck = std::function<runtime::Status(int64_t processes)>;
 
 /// The body's status, which says of several processes which one it is of. All end together:
-/// a failure is told to the others. Of several, `check` comes first; what it finds, each process
-/// finds by itself.
+/// a failure is told to the others. Of several, `check` comes first, before the others are waited
+/// for; what it finds may be wrong in all of them, or in this one alone.
 runtime::Status asOneOfProcesses(const std::function<runtime::Status(ProcessGroupRef)> &body,
                                  const ProcessCheck &check);
 

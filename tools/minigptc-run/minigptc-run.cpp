@@ -9,11 +9,11 @@
 #include "runtime/exec/ProcessCheck.h"
 #include "runtime/train/Checkpoint.h"
 #include "runtime/train/Evaluation.h"
-#include "runtime/train/Generator.h"
 #include "runtime/train/OutputFolder.h"
 #include "runtime/train/SameContents.h"
 #include "runtime/train/TrainingSession.h"
 #include "tools/common/CommandLine.h"
+#include "tools/common/GenerateText.h"
 #include "tools/common/Launched.h"
 #include "tools/common/ProgressLine.h"
 #include "tools/common/RunFlags.h"
@@ -173,20 +173,16 @@ Status evaluate(Session &session, const Flags &flags, const RunConfig &config,
 }
 
 Status generateText(Session &session, const Flags &flags, const ProgramMetadata &metadata) {
-  MINIGPTC_RETURN_IF_ERROR(Sampler::check(flags.generation.sampling));
-  SessionProgram program(session);
-  StatusOr<NamedArrays> parameters = loadParameters(flags.weights, metadata);
+  Content weights;
+  StatusOr<NamedArrays> parameters =
+      loadParameters(flags.weights, metadata, session.processes() ? &weights : nullptr);
   if (!parameters)
     return parameters.status();
-  auto write = [](std::string_view bytes) {
-    return fwrite(bytes.data(), 1, bytes.size(), stdout) == bytes.size() && fflush(stdout) == 0;
-  };
+  if (session.processes())
+    MINIGPTC_RETURN_IF_ERROR(agreeOnContents(*session.processes(), {std::move(weights)}));
   GenerateOptions options = flags.generation;
   options.sampling.seed = flags.seed.value_or(options.sampling.seed);
-  write(*flags.prompt);
-  Status status = generate(program, *parameters, ByteCodec(), *flags.prompt, options, write);
-  write("\n"); // An error, too, begins a line.
-  return status;
+  return printContinuation(session, *parameters, ByteCodec(), *flags.prompt, options);
 }
 
 Status train(Session &session, const Flags &flags, const RunConfig &config,
@@ -219,8 +215,8 @@ Status runArtifact(Flags &flags, ProcessGroupRef processes) {
     flags.run.quiet = true;
     flags.run.profile.clear();
   }
-  if (flags.timedSteps || flags.prompt)
-    MINIGPTC_RETURN_IF_ERROR(requireOneProcess(flags.prompt ? "generation" : "--time"));
+  if (flags.timedSteps)
+    MINIGPTC_RETURN_IF_ERROR(requireOneProcess("--time"));
   StatusOr<Session> session = Session::open(flags.artifact, {.driver = flags.driver,
                                                              .threads = flags.threads,
                                                              .devices = flags.devices,
@@ -231,9 +227,10 @@ Status runArtifact(Flags &flags, ProcessGroupRef processes) {
   if (!session)
     return session.status();
   if (processes)
-    MINIGPTC_RETURN_IF_ERROR(
-        agree(processes.get(), "what is to be done",
-              flags.evaluated.empty() ? "training" : "evaluation of " + flags.evaluated));
+    MINIGPTC_RETURN_IF_ERROR(agree(processes.get(), "what is to be done",
+                                   flags.prompt              ? "generation"
+                                   : flags.evaluated.empty() ? "training"
+                                                             : "evaluation of " + flags.evaluated));
   StatusOr<ProgramMetadata> metadata = ProgramMetadata::fromJson(session->metadata());
   if (!metadata)
     return metadata.status();
@@ -252,8 +249,8 @@ Status runArtifact(Flags &flags, ProcessGroupRef processes) {
 
 /// What this process sees before it waits for others.
 Status checkBeforehand(const Flags &flags, int64_t processes) {
-  if (flags.timedSteps || flags.prompt)
-    return requireOneProcess(flags.prompt ? "generation" : "--time");
+  if (flags.timedSteps)
+    return requireOneProcess("--time");
   StatusOr<std::vector<std::byte>> artifact = readFile(flags.artifact);
   // One that cannot be read is told to the others, who may have it.
   return artifact ? checkProcesses(*artifact, flags.driver, processes) : Status::success();

@@ -1,9 +1,11 @@
 //===- GenerateCommand.cpp - minigptc generate ----------------------------===//
 #include "tools/minigptc/Commands.h"
 
-#include "runtime/train/Generator.h"
+#include "runtime/text/TokenFile.h"
+#include "runtime/train/SameContents.h"
 #include "runtime/train/TextTokens.h"
 #include "tools/common/CommandLine.h"
+#include "tools/common/GenerateText.h"
 #include "tools/common/Launched.h"
 #include "tools/minigptc/Weights.h"
 
@@ -22,32 +24,27 @@ struct GenerateFlags {
   runtime::GenerateOptions options;
 };
 
-Status generateText(const GenerateFlags &flags) {
-  MINIGPTC_RETURN_IF_ERROR(requireOneProcess("generation"));
+Status generateText(GenerateFlags &flags, ProcessGroupRef processes) {
+  flags.build.processes = processes;
   MINIGPTC_RETURN_IF_ERROR(runtime::Sampler::check(flags.options.sampling));
   if (flags.options.maxTokens < 0)
     return Status(StatusCode::invalidArgument, "--max-tokens must not be negative");
   ProgramOptions entries{.training = false, .evaluation = false, .logits = false, .decoding = true};
   runtime::StatusOr<TrainedModel> model =
-      loadTrained(flags.weights, flags.build, entries, /*quiet=*/false);
+      loadTrained(flags.weights, flags.build, entries, /*quiet=*/!isFirst(processes.get()));
   if (!model)
     return model.status();
   auto tokenizer = findTokenizer(flags.weights, flags.tokenizer, model->config);
   if (!tokenizer)
     return tokenizer.status();
+  if (processes)
+    MINIGPTC_RETURN_IF_ERROR(runtime::agreeOnContents(
+        *processes,
+        {{"the tokenizer", *tokenizer ? runtime::tokenizerHashText(**tokenizer) : "none"}}));
   std::unique_ptr<runtime::TextCodec> codec = std::make_unique<runtime::ByteCodec>();
   if (*tokenizer)
     codec = std::make_unique<runtime::TokenizerCodec>(**tokenizer);
-  runtime::SessionProgram program(model->session);
-  auto write = [](std::string_view bytes) {
-    return fwrite(bytes.data(), 1, bytes.size(), stdout) == bytes.size() && fflush(stdout) == 0;
-  };
-  if (!write(flags.prompt))
-    return Status(StatusCode::resourceExhausted, "can't write to standard output");
-  Status status =
-      runtime::generate(program, model->parameters, *codec, flags.prompt, flags.options, write);
-  write("\n"); // An error, too, begins a line.
-  return status;
+  return printContinuation(model->session, model->parameters, *codec, flags.prompt, flags.options);
 }
 
 } // namespace
@@ -61,7 +58,7 @@ void minigptc::addGenerateCommand(CLI::App &app, int &exitStatus) {
       "--temperature 0");
   auto flags = std::make_shared<GenerateFlags>();
   runtime::GenerateOptions &options = flags->options;
-  flags->weights.oneDevice = true; // A token is little work to share.
+  flags->weights.oneDevice = true; // A token is little work to share, but for several processes.
   flags->weights.addTo(*command);
   flags->build.addTo(*command);
   command->add_option("--prompt", flags->prompt, "The text to continue")->type_name("TEXT");
@@ -91,6 +88,13 @@ void minigptc::addGenerateCommand(CLI::App &app, int &exitStatus) {
       ->capture_default_str();
   command->add_option("--stop", options.stop, "Stop before this text")->type_name("TEXT");
   command->callback([=, &exitStatus] {
-    exitStatus = reportStatus(guardCompile([&] { return generateText(*flags); }));
+    exitStatus = reportStatus(asOneOfProcesses(
+        [&](ProcessGroupRef processes) {
+          return guardCompile([&] { return generateText(*flags, processes); });
+        },
+        [&](int64_t processes) {
+          return guardCompile(
+              [&] { return checkBeforehand(flags->weights, flags->build, processes); });
+        }));
   });
 }

@@ -31,8 +31,8 @@ struct Source {
   runtime::Content content; ///< of the file or the checkpoint
 };
 
-/// The content of a weight file is looked at only where processes compare it.
-runtime::StatusOr<Source> findSource(const WeightFlags &flags, bool quiet, bool compared) {
+/// The content of a weight file is looked at only where several processes compare it.
+runtime::StatusOr<Source> findSource(const WeightFlags &flags, bool quiet, bool several) {
   if (flags.run.empty() == flags.weights.empty())
     return Status(StatusCode::invalidArgument, "either --run DIR or --weights FILE is needed");
   if (!flags.weights.empty()) {
@@ -44,7 +44,7 @@ runtime::StatusOr<Source> findSource(const WeightFlags &flags, bool quiet, bool 
     if (!file)
       return file.status();
     runtime::Content content;
-    if (compared)
+    if (several)
       content = runtime::contentOf("the weight file '" + flags.weights + "'", file->contentHash());
     return Source{*config, std::nullopt, std::move(content)};
   }
@@ -61,7 +61,7 @@ runtime::StatusOr<Source> findSource(const WeightFlags &flags, bool quiet, bool 
   runtime::StatusOr<runtime::RunConfig> config = flags.model.onDevices(checkpoint->config);
   if (!config)
     return config.status();
-  if (flags.oneDevice && !flags.model.choosesDevices())
+  if (flags.oneDevice && !several && !flags.model.choosesDevices())
     config->sharding = {};
   runtime::Content content = runtime::contentOf(
       "the checkpoint of step " + std::to_string(checkpoint->step) + " in '" + flags.run + "'",

@@ -154,13 +154,15 @@ Status CudaWorld::End::submit(CudaQueue &queue, const MessageProblem &message, v
 
 Status CudaWorld::End::send(Queue &queue, const MessageProblem &message, const void *data,
                             uint32_t location) {
-  MINIGPTC_RETURN_IF_ERROR(world_.meetings_->send(message, nullptr, location));
+  MINIGPTC_RETURN_IF_ERROR(world_.meetings_ ? world_.meetings_->send(message, nullptr, location)
+                                            : world_.failure());
   return submit(static_cast<CudaQueue &>(queue), message, const_cast<void *>(data));
 }
 
 Status CudaWorld::End::receive(Queue &queue, const MessageProblem &message, void *data,
                                uint32_t location) {
-  MINIGPTC_RETURN_IF_ERROR(world_.meetings_->receive(message, nullptr, location));
+  MINIGPTC_RETURN_IF_ERROR(world_.meetings_ ? world_.meetings_->receive(message, nullptr, location)
+                                            : world_.failure());
   return submit(static_cast<CudaQueue &>(queue), message, data);
 }
 

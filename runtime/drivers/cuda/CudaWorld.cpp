@@ -102,33 +102,29 @@ Status CudaWorld::joinGroups() {
   return {};
 }
 
-/// Two ranks for each direction: messages one way do not wait for those the other way.
+/// Two ranks for each direction: messages one way do not wait for those the other way. All
+/// processes have the ways in one order, in which each joins those that it has an end of.
 Status CudaWorld::joinWay(int64_t from, int64_t to) {
-  const NcclApi &nccl = ends_.front()->nccl();
-  NcclUniqueId id{};
-  MINIGPTC_RETURN_IF_ERROR(checkNccl(nccl, nccl.getUniqueId(&id), "ncclGetUniqueId", nullptr));
-  MINIGPTC_RETURN_IF_ERROR(checkNccl(nccl, nccl.groupStart(), "ncclGroupStart", nullptr));
-  Status status;
-  for (int64_t device : {from, to})
-    if (status)
-      status = ends_[size_t(device)]->joinWay(from, to, id);
-  Status ended = checkNccl(nccl, nccl.groupEnd(), "ncclGroupEnd", nullptr);
-  return status ? ended : status;
+  auto isEnd = [&](int64_t device) { return device == from || device == to; };
+  if (std::ranges::none_of(ends_, [&](const auto &end) { return isEnd(end->device()); }))
+    return {};
+  StatusOr<NcclUniqueId> id = idOf("way to " + std::to_string(to), from);
+  if (!id)
+    return id.status();
+  return inGroup(
+      [&](End &end) { return isEnd(end.device()) ? end.joinWay(from, to, *id) : Status(); });
 }
 
-/// What all members of the device's group know, from the first one.
-StatusOr<NcclUniqueId> CudaWorld::idOf(const DeviceGroup &group, int64_t number, int64_t device) {
-  const NcclApi &nccl = ends_.front()->nccl();
-  int64_t first = group.memberOf(device, 0);
-  std::string key = "id " + std::to_string(number) + " " + std::to_string(first);
+/// What all ranks of a communicator know from `first`, by the store.
+StatusOr<NcclUniqueId> CudaWorld::idOf(const std::string &what, int64_t first) {
   NcclUniqueId id{};
-  if (!store() || first == device)
+  const std::string key = "id of " + what + " from " + std::to_string(first);
+  if (!store() || first == options_.process.rank) {
+    const NcclApi &nccl = ends_.front()->nccl();
     MINIGPTC_RETURN_IF_ERROR(checkNccl(nccl, nccl.getUniqueId(&id), "ncclGetUniqueId", nullptr));
-  if (!store())
-    return id;
-  if (first == device) {
-    MINIGPTC_RETURN_IF_ERROR(
-        store()->set(name_ + key, std::string_view(id.bytes, sizeof(id.bytes))));
+    if (store())
+      MINIGPTC_RETURN_IF_ERROR(
+          store()->set(name_ + key, std::string_view(id.bytes, sizeof(id.bytes))));
     return id;
   }
   StatusOr<std::string> bytes = told(key);
@@ -142,26 +138,32 @@ StatusOr<NcclUniqueId> CudaWorld::idOf(const DeviceGroup &group, int64_t number,
 
 /// All groups of such strides and sizes at once: each device is in one of them.
 Status CudaWorld::join(const DeviceGroup &group, int64_t number) {
-  const NcclApi &nccl = ends_.front()->nccl();
   std::map<int64_t, NcclUniqueId> ids; // By the first member.
   for (auto &end : ends_) {
     auto [place, isNew] = ids.try_emplace(group.memberOf(end->device(), 0));
     if (!isNew)
       continue;
-    StatusOr<NcclUniqueId> id = idOf(group, number, end->device());
+    StatusOr<NcclUniqueId> id = idOf("group " + std::to_string(number), place->first);
     if (!id)
       return id.status();
     place->second = *id;
   }
+  return inGroup([&](End &end) { return end.join(group, ids[group.memberOf(end.device(), 0)]); });
+}
+
+/// `join` for each end: what it makes is there when all have been called. Between processes there
+/// is no group of calls, and one end.
+Status CudaWorld::inGroup(const std::function<Status(End &)> &join) {
   if (store()) {
-    MINIGPTC_RETURN_IF_ERROR(ends_.front()->join(group, ids.begin()->second));
+    MINIGPTC_RETURN_IF_ERROR(join(*ends_.front()));
     return ends_.front()->settleLast();
   }
+  const NcclApi &nccl = ends_.front()->nccl();
   MINIGPTC_RETURN_IF_ERROR(checkNccl(nccl, nccl.groupStart(), "ncclGroupStart", nullptr));
   Status status;
   for (auto &end : ends_)
     if (status)
-      status = end->join(group, ids[group.memberOf(end->device(), 0)]);
+      status = join(*end);
   Status ended = checkNccl(nccl, nccl.groupEnd(), "ncclGroupEnd", nullptr);
   return status ? ended : status;
 }

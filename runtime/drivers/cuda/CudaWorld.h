@@ -65,7 +65,8 @@ private:
   Status joinGroups();
   Status join(const DeviceGroup &group, int64_t number);
   Status joinWay(int64_t from, int64_t to);
-  StatusOr<NcclUniqueId> idOf(const DeviceGroup &group, int64_t number, int64_t device);
+  Status inGroup(const std::function<Status(End &)> &join);
+  StatusOr<NcclUniqueId> idOf(const std::string &what, int64_t first);
   Status meet(int64_t device, const DeviceGroup &group, const CollectiveProblem *problem,
               const CollectiveSite &site);
   void fail(const Status &why);

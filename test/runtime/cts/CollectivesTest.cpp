@@ -1,15 +1,13 @@
 // What every communicator must do: kinds x types x sizes x groups, under random delays, and
 // an end with a reason whatever goes wrong.
 #include "runtime/collectives/InProcess.h"
-#include "runtime/drivers/host/HostDriver.h"
 #include "test/runtime/support/CollectiveCases.h"
+#include "test/runtime/support/OnDevices.h"
 
 #include <catch2/catch.hpp>
 #include <chrono>
 #include <cstring>
-#include <functional>
 #include <random>
-#include <thread>
 
 using namespace minigptc;
 using namespace minigptc::runtime;
@@ -34,22 +32,11 @@ struct QueuedEnd {
 
 using DeviceBody = std::function<Status(QueuedEnd &)>;
 
-/// Runs `body` on each device's thread; the world's failure.
 Status onDevices(InProcessWorld &world, const DeviceBody &body) {
-  std::unique_ptr<Device> device = *createHostDriver()->open(0, {.threads = 1});
-  std::vector<std::unique_ptr<Queue>> queues;
-  std::vector<std::thread> threads;
-  world.begin();
-  for (int64_t d = 0; d < world.devices(); ++d)
-    queues.push_back(*device->createQueue());
-  for (int64_t d = 0; d < world.devices(); ++d)
-    threads.emplace_back([&, d] {
-      QueuedEnd end{world.end(d), *queues[size_t(d)]};
-      world.finish(d, body(end));
-    });
-  for (std::thread &thread : threads)
-    thread.join();
-  return world.failure();
+  return test::onDevices(world, {0, world.devices()}, [&](Communicator &end, Queue &queue) {
+    QueuedEnd queued{end, queue};
+    return body(queued);
+  });
 }
 
 /// One device's operands of a problem, and the call. All-reduces of odd operands are in place.

@@ -31,34 +31,23 @@ ReduceKind reduceOf(NcclReduce combine) {
 
 std::string rankText(int rank) { return "rank " + std::to_string(rank); }
 
-class Unit : public CollectiveUnit {
+class Unit : public RankUnit {
 public:
-  Unit(Machine &machine, std::shared_ptr<CommState> comm, std::vector<CollectiveCall> calls)
-      : machine(machine), comm(std::move(comm)), calls(std::move(calls)) {}
-
+  using RankUnit::RankUnit;
   void submitted(const std::shared_ptr<Operation> &operation) const override;
   bool addPartners(const Operation &operation, std::vector<Operation *> &partners) const override;
   void run(const std::vector<Operation *> &together) const override;
   std::string missing(const Operation &operation) const override;
-  bool isOf(const CommState &other) const override { return comm.get() == &other; }
-  void giveUp() const override { comm->clique->failed = true; }
 
 private:
   using Entry = Clique::Entry;
 
-  /// They do nothing any more.
-  bool isOver() const { return comm->clique->failed || isAborted(); }
-  bool isAborted() const { return comm->clique->aborted[size_t(comm->rank)]; }
   /// The calls that this one must meet, itself among them; null where one has not come.
   std::vector<const Entry *> meeting(const Operation &operation, size_t call) const;
   void compare(const Entry &mine, const Entry &other, int otherRank) const;
   bool touchAll(const Operation &operation) const;
   void compute(const Operation &operation, size_t call) const;
   void forget(const Operation &operation) const;
-
-  Machine &machine;
-  std::shared_ptr<CommState> comm;
-  std::vector<CollectiveCall> calls;
 };
 
 void Unit::compare(const Entry &mine, const Entry &other, int otherRank) const {
@@ -79,11 +68,8 @@ void Unit::submitted(const std::shared_ptr<Operation> &operation) const {
     return;
   for (const CollectiveCall &call : calls) {
     Entry mine{operation, &call};
-    comm->lastCall = call.describe();
-    comm->lastOperation = operation;
+    uint64_t slot = takeNumber(call, operation);
     if (!call.isMessage()) {
-      uint64_t slot = comm->collectives++;
-      operation->slots.push_back(slot);
       auto &entries = clique.collectives[slot];
       entries.resize(size_t(clique.size()));
       for (int rank = 0; rank < clique.size(); ++rank)
@@ -93,11 +79,8 @@ void Unit::submitted(const std::shared_ptr<Operation> &operation) const {
       continue;
     }
     bool sends = call.kind == CallKind::send;
-    std::pair<int, int> way =
-        sends ? std::pair(comm->rank, call.peer) : std::pair(call.peer, comm->rank);
-    uint64_t slot = (sends ? clique.sent : clique.received)[way]++;
-    operation->slots.push_back(slot);
-    std::tuple<int, int, uint64_t> key(way.first, way.second, slot);
+    auto [from, to] = wayOf(call);
+    std::tuple<int, int, uint64_t> key(from, to, slot);
     (sends ? clique.sends : clique.receives)[key] = mine;
     auto &others = sends ? clique.receives : clique.sends;
     if (auto other = others.find(key); other != others.end())
@@ -114,9 +97,8 @@ std::vector<const Clique::Entry *> Unit::meeting(const Operation &operation, siz
       entries.push_back(entry.operation ? &entry : nullptr);
     return entries;
   }
-  bool sends = call.kind == CallKind::send;
-  std::tuple<int, int, uint64_t> key(sends ? comm->rank : call.peer, sends ? call.peer : comm->rank,
-                                     operation.slots[index]);
+  auto [from, to] = wayOf(call);
+  std::tuple<int, int, uint64_t> key(from, to, operation.slots[index]);
   for (auto *side : {&clique.sends, &clique.receives}) {
     auto found = side->find(key);
     entries.push_back(found == side->end() ? nullptr : &found->second);
@@ -202,10 +184,9 @@ void Unit::forget(const Operation &operation) const {
       clique.collectives.erase(operation.slots[i]);
       continue;
     }
-    bool sends = call.kind == CallKind::send;
-    (sends ? clique.sends : clique.receives)
-        .erase(
-            {sends ? comm->rank : call.peer, sends ? call.peer : comm->rank, operation.slots[i]});
+    auto [from, to] = wayOf(call);
+    (call.kind == CallKind::send ? clique.sends : clique.receives)
+        .erase({from, to, operation.slots[i]});
   }
 }
 
@@ -249,6 +230,24 @@ void Clique::close() {
   for (const auto &member : members)
     if (auto comm = member.lock())
       comm->lastOperation = nullptr;
+}
+
+std::pair<int, int> RankUnit::wayOf(const CollectiveCall &call) const {
+  return call.kind == CallKind::send ? std::pair(comm->rank, call.peer)
+                                     : std::pair(call.peer, comm->rank);
+}
+
+uint64_t RankUnit::takeNumber(const CollectiveCall &call,
+                              const std::shared_ptr<Operation> &operation) const {
+  Clique &clique = *comm->clique;
+  comm->lastCall = call.describe();
+  comm->lastOperation = operation;
+  uint64_t number =
+      !call.isMessage()
+          ? comm->collectives++
+          : (call.kind == CallKind::send ? clique.sent : clique.received)[wayOf(call)]++;
+  operation->slots.push_back(number);
+  return number;
 }
 
 bool matches(const CollectiveCall &a, const CollectiveCall &b) {

@@ -94,6 +94,30 @@ struct Clique {
   void close();
 };
 
+/// Calls of one rank that are one operation, wherever the other ranks are.
+class RankUnit : public CollectiveUnit {
+public:
+  RankUnit(Machine &machine, std::shared_ptr<CommState> comm, std::vector<CollectiveCall> calls)
+      : machine(machine), comm(std::move(comm)), calls(std::move(calls)) {}
+
+  bool isOf(const CommState &other) const override { return comm.get() == &other; }
+  void giveUp() const override { comm->clique->failed = true; }
+
+protected:
+  bool isAborted() const { return comm->clique->aborted[size_t(comm->rank)]; }
+  /// They do nothing any more.
+  bool isOver() const { return comm->clique->failed || isAborted(); }
+  /// From which rank to which a message goes.
+  std::pair<int, int> wayOf(const CollectiveCall &call) const;
+  /// Which collective of the rank, or end of a message of that way, the call is.
+  uint64_t takeNumber(const CollectiveCall &call,
+                      const std::shared_ptr<Operation> &operation) const;
+
+  Machine &machine;
+  std::shared_ptr<CommState> comm;
+  std::vector<CollectiveCall> calls;
+};
+
 /// Work of these calls of one rank: one call, or those of a group.
 Work collectiveWork(Machine &machine, const std::shared_ptr<CommState> &comm,
                     std::vector<CollectiveCall> calls);

@@ -12,13 +12,6 @@ namespace {
 using Place = Spread::Place;
 using Share = Spread::Share;
 
-CallSlot slotOf(const CollectiveCall &call, int self, uint64_t number) {
-  if (!call.isMessage())
-    return {.number = number};
-  bool sends = call.kind == CallKind::send;
-  return {sends ? self : call.peer, sends ? call.peer : self, number};
-}
-
 Place placeOf(const CollectiveCall &call, int rank) {
   return {rank, call.kind == CallKind::recv};
 }
@@ -107,24 +100,25 @@ void deliver(const std::weak_ptr<Clique> &weak, int rank, const PeerMessage *mes
   });
 }
 
-class Unit : public CollectiveUnit {
+class Unit : public RankUnit {
 public:
-  Unit(Machine &machine, std::shared_ptr<CommState> comm, std::vector<CollectiveCall> calls)
-      : machine(machine), comm(std::move(comm)), calls(std::move(calls)) {}
-
+  using RankUnit::RankUnit;
   void submitted(const std::shared_ptr<Operation> &operation) const override;
   bool addPartners(const Operation &operation, std::vector<Operation *> &partners) const override;
   void run(const std::vector<Operation *> &together) const override;
   std::string missing(const Operation &operation) const override;
-  bool isOf(const CommState &other) const override { return comm.get() == &other; }
-  void giveUp() const override { comm->clique->failed = true; }
 
 private:
   Spread &spread() const { return *comm->clique->spread; }
   int ranks() const { return comm->clique->size(); }
-  bool isOver() const { return comm->clique->failed || comm->clique->aborted[size_t(comm->rank)]; }
+  CallSlot slotOf(const CollectiveCall &call, uint64_t number) const {
+    if (!call.isMessage())
+      return {.number = number};
+    auto [from, to] = wayOf(call);
+    return {from, to, number};
+  }
   CallSlot slot(const Operation &operation, size_t call) const {
-    return slotOf(calls[call], comm->rank, operation.slots[call]);
+    return slotOf(calls[call], operation.slots[call]);
   }
   Share &mine(const Operation &operation, size_t call) const {
     return spread().calls[slot(operation, call)][placeOf(calls[call], comm->rank)];
@@ -132,10 +126,6 @@ private:
   void tell(const CallSlot &slot, const CollectiveCall &call, const PeerMessage &message) const;
   void enter(const Operation &operation) const;
   void compute(const Operation &operation, size_t call) const;
-
-  Machine &machine;
-  std::shared_ptr<CommState> comm;
-  std::vector<CollectiveCall> calls;
 };
 
 void Unit::tell(const CallSlot &slot, const CollectiveCall &call,
@@ -148,17 +138,10 @@ void Unit::tell(const CallSlot &slot, const CollectiveCall &call,
 
 void Unit::submitted(const std::shared_ptr<Operation> &operation) const {
   Clique &clique = *comm->clique;
-  if (clique.aborted[size_t(comm->rank)])
+  if (isAborted())
     return;
   for (const CollectiveCall &call : calls) {
-    bool sends = call.kind == CallKind::send;
-    uint64_t number = !call.isMessage()
-                          ? comm->collectives++
-                          : (sends ? clique.sent : clique.received)[{comm->rank, call.peer}]++;
-    operation->slots.push_back(number);
-    comm->lastCall = call.describe();
-    comm->lastOperation = operation;
-    CallSlot slot = slotOf(call, comm->rank, number);
+    CallSlot slot = slotOf(call, takeNumber(call, operation));
     Place place = placeOf(call, comm->rank);
     spread().calls[slot][place] = {call, *operation->name, nullptr};
     tell(slot, call,

@@ -59,6 +59,9 @@ public:
   static StatusOr<std::shared_ptr<ProcessGroup>> launched();
   static StatusOr<std::shared_ptr<ProcessGroup>> join(const Processes &processes,
                                                       const ProcessOptions &options = {});
+  /// Instead of `launched`: this process cannot take part, which the others, who may be waiting for
+  /// it already, are told. Does nothing where the environment speaks of one process.
+  static void refuse(const Status &why);
   ~ProcessGroup();
 
   int64_t rank() const;
@@ -82,7 +85,8 @@ public:
   StatusOr<std::string> fromFirst(std::string_view what, std::string_view bytes);
   /// Success if `mine` is, everywhere; else this process's failure, or that of the first one.
   Status allWell(std::string_view what, const Status &mine);
-  /// The array in one piece, on the host of every process.
+  /// The arrays in one piece, on the host of every process. Those that are so already cost nothing.
+  StatusOr<std::vector<Array>> gather(std::span<const Array> arrays);
   StatusOr<Array> gather(const Array &array);
 
   // Messages, for collectives of devices.

@@ -1,55 +1,23 @@
 // Messages between the devices of an InProcessWorld: in order, under random delays, and an end
 // with both ends' places whatever goes wrong.
 #include "dialects/dist/Schedules/Schedules.h"
-#include "runtime/collectives/InProcess.h"
-#include "runtime/drivers/host/HostDriver.h"
+#include "test/runtime/support/Mail.h"
 
 #include <catch2/catch.hpp>
 #include <chrono>
-#include <functional>
 #include <random>
-#include <thread>
 
 using namespace minigptc;
 using namespace minigptc::runtime;
 using Catch::Matchers::Contains;
+using runtime::test::Mail;
+using runtime::test::withMail;
+using runtime::test::withPlaces;
 
 namespace {
 
-/// A device's end with a queue, and messages of eight bytes.
-struct Mail {
-  Communicator &end;
-  Queue &queue;
-  int64_t device() const { return end.device(); }
-  static MessageProblem problem(uint32_t number, int64_t from, int64_t to) {
-    return {number, from, to, 8, "i64[]"};
-  }
-  Status send(uint32_t number, int64_t to, int64_t value) {
-    return end.send(queue, problem(number, device(), to), &value, number);
-  }
-  StatusOr<int64_t> receive(uint32_t number, int64_t from) {
-    int64_t value = -1;
-    Status status = end.receive(queue, problem(number, from, device()), &value, 100 + number);
-    return status ? StatusOr<int64_t>(value) : status;
-  }
-};
-
 Status onDevices(InProcessWorld &world, const std::function<Status(Mail)> &body) {
-  std::unique_ptr<Device> device = *createHostDriver()->open(0, {.threads = 1});
-  std::vector<std::unique_ptr<Queue>> queues;
-  std::vector<std::thread> threads;
-  world.begin();
-  for (int64_t d = 0; d < world.devices(); ++d)
-    queues.push_back(*device->createQueue());
-  for (int64_t d = 0; d < world.devices(); ++d)
-    threads.emplace_back([&, d] { world.finish(d, body({world.end(d), *queues[size_t(d)]})); });
-  for (std::thread &thread : threads)
-    thread.join();
-  return world.failure();
-}
-
-InProcessOptions withPlaces(int spin = 0) {
-  return {spin, [](uint32_t line) { return "model.cpp:" + std::to_string(line); }};
+  return runtime::test::onDevices(world, {0, world.devices()}, withMail(body));
 }
 
 } // namespace
