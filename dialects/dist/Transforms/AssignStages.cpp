@@ -51,12 +51,11 @@ bool isEntry(func::FuncOp function) {
 }
 
 /// Cuts the loops over micro-batches of an entry.
-LogicalResult cutLoops(func::FuncOp entry, const PipelinePlan &plan) {
-  SymbolTable symbols(entry->getParentOfType<ModuleOp>());
+LogicalResult cutLoops(func::FuncOp entry, SymbolTable &symbols, const PipelinePlan &plan) {
   for (auto loop : llvm::make_early_inc_range(entry.front().getOps<graph::LoopOp>())) {
     auto body = symbols.lookup<func::FuncOp>(loop.getLoopBody().getValue());
     if (body && holdsPieces(body) &&
-        failed(MicroBatchLoop(loop, body, plan.kind, plan.pipeline).cut()))
+        failed(MicroBatchLoop(loop, body, symbols, plan.kind, plan.pipeline).cut()))
       return failure();
   }
   return success();
@@ -133,8 +132,9 @@ struct AssignStages : minigptc::dist::impl::DistAssignStagesBase<AssignStages> {
     SmallVector<func::FuncOp> entries(llvm::make_filter_range(
         module.getOps<func::FuncOp>(), [](func::FuncOp function) { return isEntry(function); }));
     bool hasAny = false;
+    SymbolTable symbols(module);
     for (func::FuncOp entry : entries) {
-      if (failed(cutLoops(entry, *plan)) || failed(readMarks(entry, plan->pipeline)))
+      if (failed(cutLoops(entry, symbols, *plan)) || failed(readMarks(entry, plan->pipeline)))
         return signalPassFailure();
       hasAny |= hasStages(entry);
     }

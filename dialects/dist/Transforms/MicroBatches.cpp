@@ -14,10 +14,10 @@ using namespace minigptc;
 using namespace minigptc::dist;
 using llvm::SmallBitVector;
 
-MicroBatchLoop::MicroBatchLoop(graph::LoopOp loop, func::FuncOp body, ScheduleKind kind,
-                               Pipeline pipeline)
-    : loop(loop), original(body), body(body.clone()), kind(kind), pipeline(pipeline),
-      builder(loop) {
+MicroBatchLoop::MicroBatchLoop(graph::LoopOp loop, func::FuncOp body, SymbolTable &symbols,
+                               ScheduleKind kind, Pipeline pipeline)
+    : loop(loop), original(body), body(body.clone()), symbols(symbols), kind(kind),
+      pipeline(pipeline), builder(loop) {
   this->pipeline.microBatches = loop.getTripCount();
   resultOf.resize(loop->getNumOperands());
   for (unsigned result = 0; result < loop->getNumResults(); ++result)
@@ -290,8 +290,7 @@ void MicroBatchLoop::buildTask(int number) {
                             (isBackward(number) ? ".backward" : ".forward") +
                             Twine(pieceOf(number)))
                                .str());
-  SymbolTable(original->getParentOfType<ModuleOp>())
-      .insert(task.function, Block::iterator(original));
+  symbols.insert(task.function, Block::iterator(original));
 }
 
 //===----------------------------------------------------------------------===//

@@ -3,7 +3,7 @@
 // The loop of a step whose body holds pieces of a model (Pieces.h) becomes calls: of a function
 // for each piece and direction, for each micro-batch, in the order of a schedule.
 //
-//   MicroBatchLoop loop(op, body, {ScheduleKind::oneForwardOneBackward, {.stages = 2}});
+//   MicroBatchLoop loop(op, body, symbols, ScheduleKind::oneForwardOneBackward, {.stages = 2});
 //   if (failed(loop.cut())) …       // reported; else the calls stand where `op` stood
 //
 // A *task* is one way of a micro-batch through one piece; its number is its place in the
@@ -24,6 +24,7 @@
 #include "dialects/dist/Schedules/Schedules.h"
 #include "dialects/graph/IR/Graph.h"
 #include "mlir/IR/IRMapping.h"
+#include "mlir/IR/SymbolTable.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SmallBitVector.h"
 
@@ -33,9 +34,10 @@ namespace minigptc::dist {
 
 class MicroBatchLoop {
 public:
-  /// The pipeline's number of micro-batches is the loop's.
-  MicroBatchLoop(graph::LoopOp loop, mlir::func::FuncOp body, ScheduleKind kind,
-                 Pipeline pipeline);
+  /// The pipeline's number of micro-batches is the loop's. `symbols`, of the module, gets the
+  /// tasks' functions.
+  MicroBatchLoop(graph::LoopOp loop, mlir::func::FuncOp body, mlir::SymbolTable &symbols,
+                 ScheduleKind kind, Pipeline pipeline);
 
   llvm::LogicalResult cut();
 
@@ -87,6 +89,7 @@ private:
   graph::LoopOp loop;
   mlir::func::FuncOp original;
   mlir::func::FuncOp body; ///< a copy, until the end
+  mlir::SymbolTable &symbols;
   ScheduleKind kind;
   Pipeline pipeline;
   mlir::OpBuilder builder;

@@ -1,9 +1,9 @@
 //===- ProjectStages.cpp - --dist-project-stages --------------------------===//
 #include "dialects/dist/Schedules/Receives.h"
 #include "dialects/dist/Transforms/Passes.h"
+#include "dialects/dist/Transforms/StageSets.h"
 #include "mlir/IR/IRMapping.h"
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/ADT/SmallBitVector.h"
 #include "llvm/ADT/StringExtras.h"
 
 namespace minigptc::dist {
@@ -20,8 +20,6 @@ namespace {
 /// No stage: every one that needs it has it.
 constexpr int64_t kAny = -1;
 
-using Stages = llvm::SmallBitVector;
-
 /// The stage that a transferred or shared value comes from.
 std::optional<int64_t> senderOf(Operation *op) {
   if (auto transfer = dyn_cast_or_null<TransferOp>(op))
@@ -29,11 +27,6 @@ std::optional<int64_t> senderOf(Operation *op) {
   if (auto share = dyn_cast_or_null<ShareOp>(op))
     return int64_t(share.getFrom());
   return std::nullopt;
-}
-
-SmallVector<int64_t> listOf(const Stages &stages) {
-  return llvm::to_vector(
-      llvm::map_range(stages.set_bits(), [](int stage) { return int64_t(stage); }));
 }
 
 /// What one stage does: ops, and the ends of messages, which transfers and shared values are.
@@ -52,7 +45,7 @@ public:
   LogicalResult run() {
     if (failed(placeOps()) || failed(placeResults()))
       return failure();
-    findNeeded();
+    needed = findNeededStages(body, resultStages, senderOf);
     if (failed(placeArguments()))
       return failure();
     numberMessages();
@@ -124,19 +117,14 @@ private:
     return error;
   }
 
-  Stages all() const { return Stages(unsigned(stages), true); }
-  Stages only(int64_t stage) const {
-    Stages one{unsigned(stages)};
-    one.set(unsigned(stage));
-    return one;
-  }
+  StageSet only(int64_t stage) const { return onlyStage(stage, stages); }
 
   /// What the user, or a pass before, says of an argument or result.
-  FailureOr<std::optional<Stages>> givenFor(Attribute attribute, const Twine &what) {
+  FailureOr<std::optional<StageSet>> givenFor(Attribute attribute, const Twine &what) {
     if (!attribute)
-      return std::optional<Stages>();
+      return std::optional<StageSet>();
     auto list = dyn_cast<DenseI64ArrayAttr>(attribute);
-    Stages given{unsigned(stages)};
+    StageSet given{unsigned(stages)};
     for (int64_t stage : list ? list.asArrayRef() : ArrayRef<int64_t>()) {
       if (stage < 0 || stage >= stages)
         return entry.emitOpError()
@@ -150,12 +138,12 @@ private:
 
   LogicalResult placeResults() {
     for (auto [number, value] : llvm::enumerate(body.getTerminator()->getOperands())) {
-      FailureOr<std::optional<Stages>> given =
+      FailureOr<std::optional<StageSet>> given =
           givenFor(entry.getResultAttr(number, attr::kStages), "result " + Twine(number));
       if (failed(given))
         return failure();
       int64_t stage = stageOfValue.lookup_or(value, kAny);
-      Stages where = *given ? **given : stage == kAny ? all() : only(stage);
+      StageSet where = *given ? **given : stage == kAny ? allStages(stages) : only(stage);
       if (stage != kAny && where != only(stage))
         return entry.emitOpError()
                << "result " << number << " is not where it is made, on stage " << stage;
@@ -164,30 +152,10 @@ private:
     return success();
   }
 
-  /// On which stages each value is read, from the results back.
-  void findNeeded() {
-    auto need = [&](Value value, const Stages &where) {
-      auto [place, isNew] = needed.try_emplace(value, where);
-      if (!isNew)
-        place->second |= where;
-    };
-    for (auto [value, where] : llvm::zip(body.getTerminator()->getOperands(), resultStages))
-      need(value, where);
-    for (Operation &op : llvm::reverse(body.without_terminator())) {
-      Stages where = neededOn(&op);
-      if (std::optional<int64_t> sender = senderOf(&op); sender && where.any())
-        where = only(*sender);
-      if (where.any())
-        for (Value operand : op.getOperands())
-          need(operand, where);
-    }
-  }
-
-  Stages neededOn(Operation *op) const {
-    Stages where{unsigned(stages)};
+  StageSet neededOn(Operation *op) const {
+    StageSet where{unsigned(stages)};
     for (Value result : op->getResults())
-      if (auto found = needed.find(result); found != needed.end())
-        where |= found->second;
+      where |= needed.lookup(result);
     return where;
   }
 
@@ -195,12 +163,13 @@ private:
   LogicalResult placeArguments() {
     for (BlockArgument argument : body.getArguments()) {
       unsigned number = argument.getArgNumber();
-      FailureOr<std::optional<Stages>> given =
+      FailureOr<std::optional<StageSet>> given =
           givenFor(entry.getArgAttr(number, attr::kStages), "argument " + Twine(number));
       if (failed(given))
         return failure();
       auto found = needed.find(argument);
-      Stages used = found == needed.end() ? Stages(unsigned(stages)) : found->second, where = used;
+      StageSet used = found == needed.end() ? StageSet(unsigned(stages)) : found->second,
+               where = used;
       auto donate = entry.getArgAttrOfType<IntegerAttr>(number, graph::attr::kDonate);
       if (donate && uint64_t(donate.getInt()) < resultStages.size()) {
         where = resultStages[donate.getInt()];
@@ -211,15 +180,15 @@ private:
         return argumentError(argument, where, **given, "it is said to be");
       if (*given)
         where = **given;
-      argumentStages.push_back(where.any() ? where : all());
+      argumentStages.push_back(where.any() ? where : allStages(stages));
     }
     return success();
   }
 
-  LogicalResult argumentError(BlockArgument argument, const Stages &used, const Stages &where,
+  LogicalResult argumentError(BlockArgument argument, const StageSet &used, const StageSet &where,
                               const char *what) {
     auto name = entry.getArgAttrOfType<StringAttr>(argument.getArgNumber(), graph::attr::kName);
-    auto list = [](const Stages &of) {
+    auto list = [](const StageSet &of) {
       return llvm::join(llvm::map_range(listOf(of), [](int64_t s) { return std::to_string(s); }),
                         ", ");
     };
@@ -234,7 +203,7 @@ private:
   /// Where a transferred or shared value is read, and not made.
   SmallVector<int64_t> receiversOf(Operation *op) const {
     int64_t sender = *senderOf(op);
-    Stages where = neededOn(op);
+    StageSet where = neededOn(op);
     if (where.any() && isa<TransferOp>(op))
       return {int64_t(cast<TransferOp>(op).getTo())};
     where.reset(unsigned(sender));
@@ -333,8 +302,8 @@ private:
   Block &body;
   int64_t stages;
   DenseMap<Value, int64_t> stageOfValue; ///< not: kAny
-  DenseMap<Value, Stages> needed;
-  SmallVector<Stages> argumentStages, resultStages;
+  NeededStages needed;
+  SmallVector<StageSet> argumentStages, resultStages;
   DenseMap<std::pair<Operation *, int64_t>, int64_t> tags; ///< by what is sent, and to whom
   std::map<std::pair<int64_t, int64_t>, SmallVector<Operation *>> sent; ///< by from, to
 };

@@ -6,7 +6,6 @@
 using namespace mlir;
 using namespace minigptc;
 using namespace minigptc::dist;
-using llvm::SmallBitVector;
 
 static bool isScalar(Value value) { return cast<RankedTensorType>(value.getType()).getRank() == 0; }
 
@@ -21,12 +20,6 @@ void StagePlacement::run() {
   bringResults();
   insertTransfers();
   markArguments();
-}
-
-SmallBitVector StagePlacement::only(int64_t stage) const {
-  SmallBitVector one{unsigned(stages)};
-  one.set(unsigned(stage));
-  return one;
 }
 
 void StagePlacement::placeOps() {
@@ -88,29 +81,14 @@ int64_t StagePlacement::placeOf(Operation *op) const {
       ->first;
 }
 
-/// On which stages each value is read, from the results back.
 void StagePlacement::findNeeded() {
-  needed.clear();
-  auto need = [&](Value value, const SmallBitVector &where) {
-    auto [place, isNew] = needed.try_emplace(value, where);
-    if (!isNew)
-      place->second |= where;
-  };
+  SmallVector<StageSet> ofResults;
   for (Value result : body.getTerminator()->getOperands())
-    need(result,
-         stageOf(result) == kAny ? SmallBitVector(unsigned(stages), true) : only(stageOf(result)));
-  for (Operation &op : llvm::reverse(body.without_terminator())) {
-    SmallBitVector where{unsigned(stages)};
-    for (Value result : op.getResults())
-      if (auto found = needed.find(result); found != needed.end())
-        where |= found->second;
-    if (where.none())
-      continue;
-    if (auto stage = stageOfOp.find(&op); stage != stageOfOp.end())
-      where = only(stage->second);
-    for (Value operand : op.getOperands())
-      need(operand, where);
-  }
+    ofResults.push_back(stageOf(result) == kAny ? allStages(stages) : only(stageOf(result)));
+  needed = findNeededStages(body, ofResults, [&](Operation *op) {
+    auto found = stageOfOp.find(op);
+    return found == stageOfOp.end() ? std::nullopt : std::optional(found->second);
+  });
 }
 
 /// Arguments that several stages read, although they should be on one.
@@ -217,7 +195,6 @@ void StagePlacement::markArguments() {
     if (int64_t home = stageOf(argument); home != kAny)
       where = {home};
     else
-      where = llvm::to_vector(
-          llvm::map_range(found->second.set_bits(), [](int stage) { return int64_t(stage); }));
+      where = listOf(found->second);
   }
 }

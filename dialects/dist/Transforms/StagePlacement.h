@@ -9,18 +9,18 @@
 //
 // An op is where most bytes of what it reads are. What is made of nothing that has a place (a
 // constant, a key, a host's scalar) is everywhere, and so are arguments; what is everywhere is
-// made only where it is read; so is a tensor that is made of scalars. An argument of floats that several stages read, as a weight that
-// is tied, has its home on the first of these, which sends it to the others. Scalars that other
-// stages read are there everywhere from then on (`dist.share`), all else is sent to whom reads
-// it (`dist.transfer`), once. The value that takes over an argument's memory is brought to where
-// that is.
+// made only where it is read; so is a tensor that is made of scalars. An argument of floats that
+// several stages read, as a weight that is tied, has its home on the first of these, which sends it
+// to the others. Scalars that other stages read are there everywhere from then on (`dist.share`),
+// all else is sent to whom reads it (`dist.transfer`), once. The value that takes over an
+// argument's memory is brought to where that is.
 //
 //===----------------------------------------------------------------------===//
 #ifndef MINIGPTC_DIALECTS_DIST_TRANSFORMS_STAGEPLACEMENT_H
 #define MINIGPTC_DIALECTS_DIST_TRANSFORMS_STAGEPLACEMENT_H
 
+#include "dialects/dist/Transforms/StageSets.h"
 #include "dialects/graph/IR/Graph.h"
-#include "llvm/ADT/SmallBitVector.h"
 
 #include <map>
 
@@ -41,7 +41,7 @@ private:
   int64_t placeOf(mlir::Operation *op) const;
   bool spreads(mlir::Operation *op) const;
   int64_t stageOf(mlir::Value value) const { return stageOfValue.lookup_or(value, kAny); }
-  llvm::SmallBitVector only(int64_t stage) const;
+  StageSet only(int64_t stage) const { return onlyStage(stage, stages); }
   void findNeeded();
   bool findHomes();
   void bringResults();
@@ -56,7 +56,7 @@ private:
   int64_t stages;
   llvm::DenseMap<mlir::Value, int64_t> stageOfValue; ///< not: kAny
   llvm::DenseMap<mlir::Operation *, int64_t> stageOfOp;
-  llvm::DenseMap<mlir::Value, llvm::SmallBitVector> needed;
+  NeededStages needed;
   llvm::DenseMap<std::pair<mlir::Value, int64_t>, mlir::Value> brought; ///< kAny: shared
   StagesByName stagesByName;
 };
