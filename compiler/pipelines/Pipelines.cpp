@@ -27,20 +27,19 @@ struct StageInfo {
 constexpr StageInfo kStages[] = {
     {Stage::trace, "trace", ""},
     {Stage::autodiff, "autodiff",
-     "graph-infer-index-bounds,graph-inline,graph-simplify-functions,plan-recomputation,"
-     "graph-autodiff,graph-inline,graph-simplify-functions"},
+     "graph-infer-index-bounds,graph-inline,graph-simplify-functions,graph-hoist-invariants,"
+     "plan-recomputation,graph-autodiff,graph-inline,graph-simplify-functions"},
     {Stage::step, "step", "func.func(canonicalize,cse),graph-simplify-functions"},
     {Stage::stage, "stage", "dist-assign-stages,graph-simplify-functions"},
     {Stage::shard, "shard",
      "dist-separate-local,dist-decompose,dist-split-constants,dist-specialize,dist-propagate,"
-     "dist-insert-reshards,dist-widen-sums"},
+     "dist-insert-reshards,dist-hoist-reshards,dist-widen-sums"},
     {Stage::spmd, "spmd", "dist-check,dist-partition,dist-project-stages,dist-bucket"},
     {Stage::fuse, "fuse",
-     "dist-strip,graph-chunk-losses,graph-align-loops,graph-sink-converts,func.func(lower-all-slices,"
-     "graph-decompose{keep-whole-kernels=true},canonicalize,cse,"
+     "dist-strip,graph-chunk-losses,graph-align-loops,graph-sink-converts,graph-sink-sums,"
+     "func.func(lower-all-slices,graph-decompose{keep-whole-kernels=true},canonicalize,cse,"
      "graph-accumulate-scatters,graph-canonicalize-dots,graph-split-reductions,graph-stack-sums,"
-     "cse,"
-     "graph-accumulate-dots,graph-fuse)"},
+     "cse,graph-accumulate-dots,graph-fuse)"},
     {Stage::schedule, "schedule",
      "func.func(graph-fuse-epilogues),graph-outline-kernels,func.func(graph-schedule),"
      "dist-peel-collectives,func.func(dist-overlap)"},

@@ -20,16 +20,6 @@ std::optional<graph::InstructionKind> getKind(Operation *op) {
 }
 /// Whether results are the memory of operands.
 bool handsOver(Operation *op) { return getKind(op) == graph::InstructionKind::view || isWait(op); }
-/// The operand from which an instruction continues in place.
-std::optional<unsigned> getOperandInPlace(Value result) {
-  unsigned number = cast<OpResult>(result).getResultNumber();
-  if (auto loop = dyn_cast<graph::LoopOp>(result.getDefiningOp()))
-    return loop.getCarriedOperand(number);
-  if (auto loop = dyn_cast<graph::WhileOp>(result.getDefiningOp()))
-    return loop.getConstants().size() + number;
-  auto instruction = dyn_cast<graph::InstructionOp>(result.getDefiningOp());
-  return instruction ? instruction.getOperandInPlace(number) : std::nullopt;
-}
 
 /// The functions that a call, a loop or a branch runs.
 SmallVector<FlatSymbolRefAttr, 2> getCallees(Operation *op) {
@@ -131,10 +121,11 @@ LogicalResult BufferAssignment::createCallFrame(Operation *op, int64_t time) {
     const BlockInfo *block = lookup(name).block;
     if (!block)
       continue;
-    if (block->donates && !isa<graph::LoopOp, graph::WhileOp>(op))
+    if (isa<graph::CondOp>(op) &&
+        llvm::any_of(block->donatedInput, [](int input) { return input >= 0; }))
       return op->emitOpError() << "calls " << name << ", whose results take over the memory of its "
-                               << "arguments (" << graph::attr::kDonate << "); a loop or the "
-                               << "runtime may, a call may not";
+                               << "arguments (" << graph::attr::kDonate << "); a call, a loop or "
+                               << "the runtime may, a branch may not";
     bytes = std::max(bytes, block->frameSize);
   }
   if (isa<graph::WhileOp>(op)) {
@@ -206,6 +197,22 @@ bool BufferAssignment::mayWriteOver(int input, const Storage &storage, Value val
   return overwritesInPlace(op, value, input);
 }
 
+std::optional<unsigned> BufferAssignment::getOperandInPlace(Value result) const {
+  Operation *op = result.getDefiningOp();
+  unsigned number = cast<OpResult>(result).getResultNumber();
+  if (auto loop = dyn_cast<graph::LoopOp>(op))
+    return loop.getCarriedOperand(number);
+  if (auto loop = dyn_cast<graph::WhileOp>(op))
+    return loop.getConstants().size() + number;
+  if (auto call = dyn_cast<func::CallOp>(op)) {
+    const BlockInfo *block = lookup(call.getCalleeAttr()).block;
+    int input = block ? block->donatedInput[number] : -1;
+    return input >= 0 ? std::optional(unsigned(input)) : std::nullopt;
+  }
+  auto instruction = dyn_cast<graph::InstructionOp>(op);
+  return instruction ? instruction.getOperandInPlace(number) : std::nullopt;
+}
+
 /// Whether an op may write a result over a storage that it reads.
 bool BufferAssignment::overwritesInPlace(Operation *op, Value result, int storage) const {
   unsigned number = cast<OpResult>(result).getResultNumber();
@@ -238,7 +245,7 @@ bool BufferAssignment::diesAt(int storage, Operation *op, int64_t time) const {
 BlockInfo BufferAssignment::getInfo() {
   BlockInfo info;
   info.frameSize = frameSize;
-  info.donates = llvm::any_of(donatedInput, [](int input) { return input >= 0; });
+  info.donatedInput = donatedInput;
   auto results = function.getBody().front().getTerminator()->getOperands();
   unsigned numInputs = function.getNumArguments();
   std::vector<SmallVector<const Storage *, 2>> writers(results.size());
@@ -256,7 +263,8 @@ BlockInfo BufferAssignment::getInfo() {
       if (other != &storage)
         firstWrite = std::min(firstWrite, other->begin);
     for (unsigned input = 0; input < numInputs; ++input)
-      row[input] = storages[input].bytes == storage.bytes && storages[input].end < firstWrite &&
+      row[input] = !llvm::is_contained(donatedInput, int(input)) && // It goes on in another.
+                   storages[input].bytes == storage.bytes && storages[input].end < firstWrite &&
                    mayWriteOver(input, storage, value);
   }
   return info;

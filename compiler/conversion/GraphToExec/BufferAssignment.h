@@ -33,8 +33,8 @@ namespace minigptc {
 /// What a caller must know of a block.
 struct BlockInfo {
   int64_t frameSize = 0;
-  /// Its outputs are the memory of arguments: only a loop or the runtime can call it.
-  bool donates = false;
+  /// Per result, the argument whose buffer it is, or -1: a caller gives both the same.
+  llvm::SmallVector<int> donatedInput;
   /// [result][argument]: the result may be given the argument's buffer, because
   /// the block reads nothing of it once it begins to write the result.
   llvm::SmallVector<llvm::SmallVector<bool>> mayOverwrite;
@@ -76,6 +76,8 @@ public:
   int getStorage(mlir::Value value) const { return storageOf.lookup(value); }
   const Storage &operator[](int storage) const { return storages[storage]; }
   llvm::ArrayRef<FinalCopy> getFinalCopies() const { return finalCopies; }
+  /// The operand that starts in the buffer of a result, and is continued there.
+  std::optional<unsigned> getOperandInPlace(mlir::Value result) const;
   /// Where the frame of a called block lies; 0 if it has none.
   int64_t getCallFrameOffset(mlir::Operation *call) const;
   /// Where the predicate of a `graph.while` lies in the frame.

@@ -139,7 +139,17 @@ private:
     return success();
   }
 
-  void emitCall(func::CallOp call, ValueRange ins, ValueRange outs) {
+  /// What the callee continues in place starts in the outputs.
+  void startInOutputs(Operation *op, SmallVector<Value> &ins, ArrayRef<Value> outs) {
+    for (auto [result, out] : llvm::zip(op->getResults(), outs))
+      if (std::optional<unsigned> operand = buffers.getOperandInPlace(result)) {
+        emitCopyUnlessSame(builder, op->getLoc(), ins[*operand], out);
+        ins[*operand] = out;
+      }
+  }
+
+  void emitCall(func::CallOp call, SmallVector<Value> &ins, ArrayRef<Value> outs) {
+    startInOutputs(call, ins, outs);
     if (lookup(call.getCalleeAttr()).kernel)
       exec::LaunchOp::create(builder, call.getLoc(), call.getCalleeAttr(),
                              /*groups=*/IntegerAttr(), ins, outs);
@@ -149,13 +159,9 @@ private:
                            /*count=*/IntegerAttr(), /*strides=*/DenseI64ArrayAttr());
   }
 
-  /// A repeated call, in whose outputs the carried values start.
+  /// A repeated call.
   LogicalResult emitLoop(graph::LoopOp loop, SmallVector<Value> &ins, ArrayRef<Value> outs) {
-    for (unsigned result = 0; result < outs.size(); ++result)
-      if (std::optional<unsigned> operand = loop.getCarriedOperand(result)) {
-        emitCopyUnlessSame(builder, loop.getLoc(), ins[*operand], outs[result]);
-        ins[*operand] = outs[result];
-      }
+    startInOutputs(loop, ins, outs);
     int64_t count = loop.getTripCount();
     SmallVector<int64_t> strides;
     auto addStride = [&](Value buffer, bool isCut) {
@@ -180,14 +186,10 @@ private:
   }
 
   void emitWhile(graph::WhileOp loop, SmallVector<Value> &ins, ArrayRef<Value> outs) {
-    size_t constants = loop.getConstants().size();
-    for (auto [carried, out] : llvm::zip(MutableArrayRef(ins).drop_front(constants), outs)) {
-      emitCopyUnlessSame(builder, loop.getLoc(), carried, out);
-      carried = out;
-    }
-    Value predicate = exec::FrameOp::create(builder, loop.getLoc(),
-                                            MemRefType::get({}, builder.getI1Type()),
-                                            buffers.getPredicateOffset(loop));
+    startInOutputs(loop, ins, outs);
+    Value predicate =
+        exec::FrameOp::create(builder, loop.getLoc(), MemRefType::get({}, builder.getI1Type()),
+                              buffers.getPredicateOffset(loop));
     exec::WhileOp::create(builder, loop.getLoc(), loop.getCondition(), loop.getBody(), ins, outs,
                           predicate, uint64_t(buffers.getCallFrameOffset(loop)));
   }

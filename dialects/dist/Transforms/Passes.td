@@ -187,6 +187,34 @@ def DistInsertReshards : Pass<"dist-insert-reshards", "::mlir::ModuleOp"> {
   }];
 }
 
+def DistHoistReshards : Pass<"dist-hoist-reshards", "::mlir::ModuleOp"> {
+  let summary = "what all micro-batches need of a parameter is sent once a step";
+  let description = [{
+    A loop over micro-batches, or the tasks of a pipeline's stage, get the parameters anew in each call,
+    though these are the same in all. Where a function that runs again and again reshards a
+    stored parameter (or a conversion of it) that all its calls are given, the caller does it, once, and
+    passes the result.
+
+    Not over an axis that cuts examples, an argument of an entry that is no state: who stores a
+    parameter in parts beside a batch in parts wants it whole for no longer than it is used. And
+    what is kept so has no more bytes than the function's stored parameters.
+
+    ```mlir
+    func.func private @body(%w: … {dist.stored = "w", dist.sharding = [{}, {"model"} ]}, …) {
+      %0 = dist.reshard %w to <@mesh, [{}, {} ]> : tensor<8x8xf32>
+    …
+    %1 = graph.scan @body(%w) …
+    ```
+    becomes
+    ```mlir
+    func.func private @body(%w: …, %0: … {dist.sharding = [{}, {} ]}, …) {
+    …
+    %0 = dist.reshard %w to <@mesh, [{}, {} ]> : tensor<8x8xf32>
+    %1 = graph.scan @body(%w, %0) …
+    ```
+  }];
+}
+
 def DistWidenSums : Pass<"dist-widen-sums", "::mlir::ModuleOp"> {
   let summary = "parts of sums of bf16 and f16 stay in f32 until they are combined";
   let description = [{

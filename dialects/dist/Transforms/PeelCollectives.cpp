@@ -99,9 +99,21 @@ private:
     (void)function.eraseResults(old);
     for (Value value : ArrayRef(returned).drop_front(kept.size()))
       (void)function.insertResult(function.getNumResults(), value.getType(), {});
+    renumberDonated(kept);
     for (CollectiveOp op : peeled)
       op->erase();
     calls.assign(changed.begin(), changed.end());
+  }
+
+  /// Arguments whose memory a result takes over say so by its number. (No collective's result
+  /// takes over any: it is not computed.)
+  void renumberDonated(ArrayRef<unsigned> kept) {
+    Builder builder(function.getContext());
+    for (unsigned number = 0; number < function.getNumArguments(); ++number)
+      if (auto donate = function.getArgAttrOfType<IntegerAttr>(number, graph::attr::kDonate))
+        function.setArgAttr(
+            number, graph::attr::kDonate,
+            builder.getI64IntegerAttr(llvm::find(kept, unsigned(donate.getInt())) - kept.begin()));
   }
 
   /// A call that returns what the collectives behind it take.
@@ -132,12 +144,6 @@ private:
   SmallVector<func::CallOp> calls;
 };
 
-/// A function that only calls name, and whose types its callers may be told anew.
-bool mayChange(func::FuncOp function, const graph::FunctionGraph::Uses &uses) {
-  return graph::isPrivateWithBody(function) && runsOnDevices(function) &&
-         !function->hasAttr(graph::attr::kKernel) && uses.others.empty() && !uses.calls.empty();
-}
-
 struct PeelCollectives : minigptc::dist::impl::DistPeelCollectivesBase<PeelCollectives> {
   void runOnOperation() override {
     if (!getOperation()->hasAttr(attr::kOverlap))
@@ -154,7 +160,8 @@ struct PeelCollectives : minigptc::dist::impl::DistPeelCollectivesBase<PeelColle
     for (func::FuncOp caller : functions->getPostOrder())
       collect(caller);
     for (func::FuncOp function : functions->getPostOrder())
-      if (mayChange(function, functions->getUses(function)))
+      if (functions->hasFreeSignature(function) && runsOnDevices(function) &&
+          !functions->getUses(function).calls.empty())
         Peeler(function, calls.lookup(function.getSymNameAttr())).run();
   }
 };

@@ -82,6 +82,11 @@ LogicalResult FunctionGraph::sort(ModuleOp module) {
   return success();
 }
 
+bool FunctionGraph::hasFreeSignature(func::FuncOp function) const {
+  return isPrivateWithBody(function) && !function->hasAttr(attr::kKernel) &&
+         !function->hasAttr(attr::kHost) && getUses(function).others.empty();
+}
+
 bool FunctionGraph::computePure(func::FuncOp function) const {
   if (function.isDeclaration())
     return false;

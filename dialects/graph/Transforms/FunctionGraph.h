@@ -38,6 +38,9 @@ public:
   }
   const Uses &getUses(mlir::func::FuncOp function) const;
 
+  /// True if all uses are calls, which a pass may rewrite together with the function.
+  bool hasFreeSignature(mlir::func::FuncOp function) const;
+
   /// True if all ops of the body (and of the functions it calls) are without
   /// side effects, so that a call without used results can go.
   bool isPure(mlir::func::FuncOp function) const { return pure.contains(function); }

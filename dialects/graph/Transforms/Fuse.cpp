@@ -21,6 +21,19 @@ void eraseDead(Block &block) {
       op.erase();
 }
 
+/// Where a large splat is read from memory, it is filled for each reader, right before it: most
+/// readers go on in that memory (a loop, a call that adds to it), and would else copy it first.
+void splitSplats(Block &block) {
+  for (ConstantOp constant : SmallVector<ConstantOp>(block.getOps<ConstantOp>())) {
+    auto value = dyn_cast<DenseElementsAttr>(constant.getValue());
+    if (!value || !value.isSplat() || value.getNumElements() == 1)
+      continue;
+    for (OpOperand &use : llvm::make_early_inc_range(constant->getUses()))
+      if (isa<func::CallOp, LoopOp, WhileOp>(use.getOwner()))
+        use.set(OpBuilder(use.getOwner()).clone(*constant)->getResult(0));
+  }
+}
+
 /// The place of the ops whose values a kernel stores.
 Location getLocation(const FusionGroup &group) {
   SmallVector<Location> locations;
@@ -64,9 +77,8 @@ bool sortAroundMessages(Block &block) {
   for (Operation &op : block.without_terminator())
     left.insert(&op), pending.push_back(&op);
   auto isReady = [&](Operation *op) {
-    return llvm::none_of(op->getOperands(), [&](Value operand) {
-      return left.contains(operand.getDefiningOp());
-    });
+    return llvm::none_of(op->getOperands(),
+                         [&](Value operand) { return left.contains(operand.getDefiningOp()); });
   };
   while (!pending.empty()) {
     SmallVector<Operation *> waiting;
@@ -98,6 +110,7 @@ struct Fuse : minigptc::graph::impl::GraphFuseBase<Fuse> {
     if (function.isExternal() || function->hasAttr(attr::kHost) || function->hasAttr(attr::kKernel))
       return;
     Block &block = function.getBody().front();
+    splitSplats(block);
     eraseDead(block);
     std::vector<FusionGroup> groups = planFusions(block, explain);
     SmallVector<FusionOp> fusions;

@@ -91,6 +91,34 @@ def GraphSimplifyFunctions : Pass<"graph-simplify-functions", "::mlir::ModuleOp"
   }];
 }
 
+def GraphHoistInvariants : Pass<"graph-hoist-invariants", "::mlir::ModuleOp"> {
+  let summary = "what every call of a loop's body would compute alike is computed before the loop";
+  let description = [{
+    The body of a scan is a function; ops of it that read its constants only give the same in each
+    call, and, where the derivative needs that, the same would be saved for each. They go to
+    before the loop, whose body gets what they give as a further constant. The derivative
+    adds up that one's cotangents, and goes back through these ops once.
+
+    So do pure calls and loops; no op with an effect. What takes more memory than what it is
+    made of (a broadcast), or is made of no argument (a mask), stays, as does what only moves
+    elements: kernels compute it on the way.
+
+    ```mlir
+    func.func private @body(%w: tensor<8x8xf32>, %s: tensor<8xf32> {graph.donate = 0}) … {
+      %0 = graph.tanh %w : tensor<8x8xf32>
+      …
+    }
+    %1 = graph.scan @body(%w) carried(%s) cut() count = 9 : …
+    ```
+    becomes
+    ```mlir
+    func.func private @body(%w: tensor<8x8xf32>, %0: tensor<8x8xf32>, %s: tensor<8xf32> {graph.donate = 0}) …
+    %0 = graph.tanh %w : tensor<8x8xf32>
+    %1 = graph.scan @body(%w, %0) carried(%s) cut() count = 9 : …
+    ```
+  }];
+}
+
 def GraphSinkConverts : Pass<"graph-sink-converts", "::mlir::ModuleOp"> {
   let summary = "functions widen their arguments themselves";
   let description = [{
@@ -111,6 +139,42 @@ def GraphSinkConverts : Pass<"graph-sink-converts", "::mlir::ModuleOp"> {
       …
     }
     %x = call @update(%p, %g) : …
+    ```
+  }];
+}
+
+def GraphSinkSums : Pass<"graph-sink-sums", "::mlir::ModuleOp"> {
+  let summary = "what callers add to a function's results, the function adds";
+  let description = [{
+    Gradients of a layer are results of a call, and the caller adds them to those of the
+    micro-batches before. So they are in memory twice for a moment, all those of a pipeline's
+    stage if one call makes them, and are written only to be read again. Where the calls of a
+    private function are given what their result is added to (perhaps as a wider type), the
+    function adds: the argument is donated (`graph.donate`), so that a product can go on in its
+    memory (`--graph-accumulate-dots`), or a scatter (`--graph-accumulate-scatters`). A sum
+    begins with zeros. Likewise a loop that begins a sum with zeros begins it with
+    what the sum is added to.
+
+    What is added to must be memory that nobody else needs: a donated argument, or what a call or a loop
+    gave. Additions that come behind a collective, and of scalars, stay.
+
+    ```mlir
+    func.func private @layer.bwd(%x: tensor<4x8xf32>, %d: tensor<4x8xf32>) -> tensor<8x8xf32> {
+      %w = graph.dot_general %x, %d, …
+      return %w
+    }
+    %g = call @layer.bwd(%x, %d) : …
+    %sum = graph.add %before, %g : tensor<8x8xf32>
+    ```
+    becomes
+    ```mlir
+    func.func private @layer.bwd(%x: tensor<4x8xf32>, %d: tensor<4x8xf32>,
+                                 %before: tensor<8x8xf32> {graph.donate = 0}) -> tensor<8x8xf32> {
+      %w = graph.dot_general %x, %d, …
+      %sum = graph.add %before, %w : tensor<8x8xf32>
+      return %sum
+    }
+    %sum = call @layer.bwd(%x, %d, %before) : …
     ```
   }];
 }

@@ -23,12 +23,6 @@ namespace {
 
 using Calls = SmallVector<func::CallOp>;
 
-/// True if all uses are calls, which this pass rewrites along.
-bool hasFreeSignature(func::FuncOp function, const FunctionGraph &functions) {
-  return isPrivateWithBody(function) && functions.getUses(function).others.empty() &&
-         !function->hasAttr(attr::kKernel);
-}
-
 Operation *getReturn(func::FuncOp function) { return function.getBody().front().getTerminator(); }
 
 //===----------------------------------------------------------------------===//
@@ -104,7 +98,7 @@ bool dropResults(const FunctionGraph &functions) {
       changed = true;
       continue;
     }
-    if (hasFreeSignature(function, functions)) {
+    if (functions.hasFreeSignature(function)) {
       changed |= forwardResults(function, calls);
       changed |= eraseUnusedResults(function, calls);
     }
@@ -155,7 +149,7 @@ bool dropArguments(const FunctionGraph &functions) {
     for (Block &block : function.getBody())
       eraseDeadOps(block, functions);
     const FunctionGraph::Uses &uses = functions.getUses(function);
-    if (!hasFreeSignature(function, functions) || uses.calls.empty())
+    if (!functions.hasFreeSignature(function) || uses.calls.empty())
       continue;
     mergeArguments(function, uses.calls);
     changed |= eraseUnusedArguments(function, uses.calls);

@@ -162,22 +162,19 @@ private:
 
 } // namespace
 
-/// Private functions that are named by scans only.
-static DenseSet<Operation *> findBodies(const FunctionGraph &functions) {
-  DenseSet<Operation *> bodies;
-  for (func::FuncOp function : functions.getPostOrder()) {
-    const FunctionGraph::Uses &uses = functions.getUses(function);
-    if (isPrivateWithBody(function) && uses.calls.empty() && !uses.others.empty() &&
-        llvm::all_of(uses.others, llvm::IsaPred<ScanOp>))
-      bodies.insert(function);
-  }
-  return bodies;
+bool minigptc::graph::isBodyOfScans(func::FuncOp function, const FunctionGraph &functions) {
+  const FunctionGraph::Uses &uses = functions.getUses(function);
+  return isPrivateWithBody(function) && uses.calls.empty() && !uses.others.empty() &&
+         llvm::all_of(uses.others, llvm::IsaPred<ScanOp>);
 }
 
 /// Callers first: all scans of a body are known, and none of them dead, when its turn comes.
 bool minigptc::graph::simplifyLoops(const FunctionGraph &functions) {
   bool changed = false;
-  DenseSet<Operation *> bodies = findBodies(functions);
+  DenseSet<Operation *> bodies;
+  for (func::FuncOp function : functions.getPostOrder())
+    if (isBodyOfScans(function, functions))
+      bodies.insert(function);
   DenseMap<Operation *, SmallVector<ScanOp>> loopsOf;
   for (func::FuncOp function : llvm::reverse(functions.getPostOrder())) {
     if (auto loops = loopsOf.find(function); loops != loopsOf.end())

@@ -17,6 +17,9 @@ namespace minigptc::graph {
 /// without ever changing becomes a constant.
 bool simplifyLoops(const FunctionGraph &functions);
 
+/// A private function that scans call, and nothing else.
+bool isBodyOfScans(mlir::func::FuncOp function, const FunctionGraph &functions);
+
 } // namespace minigptc::graph
 
 #endif // MINIGPTC_DIALECTS_GRAPH_TRANSFORMS_SIMPLIFYLOOPS_H

@@ -41,8 +41,8 @@ void sink(func::FuncOp function, unsigned number, Type narrow, ArrayRef<func::Ca
   OpBuilder builder = OpBuilder::atBlockBegin(&function.getBody().front());
   Type wide = argument.getType();
   argument.setType(narrow);
-  auto convert = ConvertOp::create(builder, getWidening(first.getOperand(number)).getLoc(),
-                                   wide, argument);
+  auto convert =
+      ConvertOp::create(builder, getWidening(first.getOperand(number)).getLoc(), wide, argument);
   argument.replaceAllUsesExcept(convert.getResult(), convert);
   SmallVector<Type> inputs(function.getArgumentTypes());
   inputs[number] = narrow;
@@ -63,8 +63,7 @@ struct SinkConverts : minigptc::graph::impl::GraphSinkConvertsBase<SinkConverts>
     // Callers first: what reaches a function goes on into those that it calls.
     for (func::FuncOp function : llvm::reverse(functions->getPostOrder())) {
       const FunctionGraph::Uses &uses = functions->getUses(function);
-      if (!isPrivateWithBody(function) || !uses.others.empty() || uses.calls.empty() ||
-          function->hasAttr(attr::kKernel) || function->hasAttr(attr::kHost))
+      if (!functions->hasFreeSignature(function) || uses.calls.empty())
         continue;
       for (unsigned number = 0; number < function.getNumArguments(); ++number)
         if (!function.getArgAttr(number, attr::kDonate))

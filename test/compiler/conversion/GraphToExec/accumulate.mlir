@@ -50,3 +50,38 @@ func.func @donated_and_read(%s: tensor<8x8xf32> {graph.donate = 0 : i64}, %x: te
   %b = graph.dot_accumulate %a, %s, %w, batching_dims = [] x [], contracting_dims = [1] x [1] : (tensor<8x8xf32>, tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>
   return %b : tensor<8x8xf32>
 }
+
+// -----
+
+// A function that adds to an argument's memory: calls go on where the sum so far is; what somebody reads
+// afterwards is copied first. The other result does not come there.
+// CHECK-LABEL: exec.block @add_product(%arg0: memref<8x8xf32>, %arg1: memref<8x8xf32> {graph.donate = 1 : i64}, %arg2: memref<8x8xf32>, %arg3: memref<8x8xf32>)
+// CHECK-NOT: exec.copy
+// CHECK: exec.gemm {{.*}} into %arg3 {{.*}} beta = 1.0
+// CHECK-NOT: exec.copy
+func.func private @add_product(%x: tensor<8x8xf32>, %s: tensor<8x8xf32> {graph.donate = 1 : i64}) -> (tensor<8x8xf32>, tensor<8x8xf32>) {
+  %a = graph.dot_accumulate %s, %x, %x, batching_dims = [] x [], contracting_dims = [0] x [0] : (tensor<8x8xf32>, tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>
+  %b = graph.dot_general %x, %x, batching_dims = [] x [], contracting_dims = [1] x [0] : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>
+  return %b, %a : tensor<8x8xf32>, tensor<8x8xf32>
+}
+// CHECK-LABEL: exec.block @calls
+// CHECK: exec.gemm {{.*}} into %arg2
+// CHECK: exec.call @add_product ins(%arg0, %arg2 {{.*}} outs(%[[A:.*]], %arg2
+// CHECK: exec.call @add_product ins(%[[A]], %arg2 {{.*}} outs(%arg1, %arg2
+// CHECK-NEXT: exec.return
+func.func @calls(%x: tensor<8x8xf32>) -> (tensor<8x8xf32>, tensor<8x8xf32>) {
+  %s = graph.dot_general %x, %x, batching_dims = [] x [], contracting_dims = [1] x [0] : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>
+  %0:2 = call @add_product(%x, %s) : (tensor<8x8xf32>, tensor<8x8xf32>) -> (tensor<8x8xf32>, tensor<8x8xf32>)
+  %1:2 = call @add_product(%0#0, %0#1) : (tensor<8x8xf32>, tensor<8x8xf32>) -> (tensor<8x8xf32>, tensor<8x8xf32>)
+  return %1#0, %1#1 : tensor<8x8xf32>, tensor<8x8xf32>
+}
+// CHECK-LABEL: exec.block @read_later
+// CHECK: exec.gemm {{.*}} into %arg3
+// CHECK-NEXT: exec.copy %arg3 to %arg2
+// CHECK-NEXT: exec.call @add_product ins(%arg0, %arg2 {{.*}} outs(%arg1, %arg2
+// CHECK-NEXT: exec.return
+func.func @read_later(%x: tensor<8x8xf32>) -> (tensor<8x8xf32>, tensor<8x8xf32>, tensor<8x8xf32>) {
+  %s = graph.dot_general %x, %x, batching_dims = [] x [], contracting_dims = [1] x [0] : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>
+  %0:2 = call @add_product(%x, %s) : (tensor<8x8xf32>, tensor<8x8xf32>) -> (tensor<8x8xf32>, tensor<8x8xf32>)
+  return %0#0, %0#1, %s : tensor<8x8xf32>, tensor<8x8xf32>, tensor<8x8xf32>
+}

@@ -58,8 +58,8 @@ func.func private @body(%s: tensor<4xf32> {graph.donate = 0 : i64}) -> tensor<4x
   %0 = call @k(%s) : (tensor<4xf32>) -> tensor<4xf32>
   return %0 : tensor<4xf32>
 }
-func.func @called(%x: tensor<4xf32>) -> tensor<4xf32> {
-  // expected-error@+1 {{calls @body, whose results take over the memory of its arguments (graph.donate); a loop or the runtime may, a call may not}}
-  %0 = call @body(%x) : (tensor<4xf32>) -> tensor<4xf32>
+func.func @branch(%p: tensor<i1>, %x: tensor<4xf32>) -> tensor<4xf32> {
+  // expected-error@+1 {{calls @body, whose results take over the memory of its arguments (graph.donate); a call, a loop or the runtime may, a branch may not}}
+  %0 = graph.cond %p then @body else @body(%x) : (tensor<i1>, tensor<4xf32>) -> tensor<4xf32>
   return %0 : tensor<4xf32>
 }

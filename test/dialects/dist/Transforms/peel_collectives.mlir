@@ -81,3 +81,27 @@ func.func @main(%w: tensor<2xf32>) -> tensor<8xf32> attributes {graph.entry} {
   %0 = call @layer(%w) : (tensor<2xf32>) -> tensor<8xf32>
   return %0 : tensor<8xf32>
 }
+
+// -----
+
+module attributes {dist.overlap} {
+  dist.mesh @mesh = <["data"=4]>
+
+  // A result that takes over an argument's memory has another number when the one before it has gone.
+  // CHECK-LABEL: func.func private @layer(
+  // CHECK-SAME: %{{.*}}: tensor<8xf32>, %{{.*}}: tensor<8xf32> {graph.donate = 0 : i64}) -> (tensor<8xf32>, tensor<8xf32>)
+  // CHECK: return %[[SUM:.*]], %[[G:.*]] :
+  // CHECK-LABEL: func.func @main
+  // CHECK: %[[R:.*]]:2 = call @layer(
+  // CHECK: dist.reduce_scatter %[[R]]#1
+  func.func private @layer(%g: tensor<8xf32>, %sum: tensor<8xf32> {graph.donate = 1 : i64}) -> (tensor<2xf32>, tensor<8xf32>) {
+    %n = graph.negate %g : tensor<8xf32>
+    %part = dist.reduce_scatter %n over @mesh ["data"] combine = sum dims = [0] : (tensor<8xf32>) -> tensor<2xf32>
+    %next = graph.add %sum, %g : tensor<8xf32>
+    return %part, %next : tensor<2xf32>, tensor<8xf32>
+  }
+  func.func @main(%g: tensor<8xf32>, %s: tensor<8xf32>) -> (tensor<2xf32>, tensor<8xf32>) attributes {graph.entry} {
+    %0:2 = call @layer(%g, %s) : (tensor<8xf32>, tensor<8xf32>) -> (tensor<2xf32>, tensor<8xf32>)
+    return %0#0, %0#1 : tensor<2xf32>, tensor<8xf32>
+  }
+}

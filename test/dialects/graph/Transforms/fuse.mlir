@@ -161,3 +161,23 @@ func.func @circle(%p: tensor<64x64xf32>, %q: tensor<64x64xf32>, %w: tensor<64x64
   %y = graph.add %x, %t : tensor<64x64xf32>
   return %c, %y : tensor<64x64xf32>, tensor<64x64xf32>
 }
+
+// -----
+
+// A splat in memory is filled for each call or loop that reads it, right before: these write over it.
+// CHECK-LABEL: func @sums
+// CHECK-NEXT: %[[A:.*]] = graph.fusion() : () -> tensor<8x8xf32>
+// CHECK: graph.yield
+// CHECK: %[[B:.*]] = graph.fusion() : () -> tensor<8x8xf32>
+// CHECK: graph.yield
+// CHECK: %[[R:.*]] = call @add(%[[B]], %[[A]])
+// CHECK-NEXT: %[[C:.*]] = graph.fusion() : () -> tensor<8x8xf32>
+// CHECK: graph.yield
+// CHECK: call @add(%[[R]], %[[C]])
+func.func private @add(%s: tensor<8x8xf32>, %x: tensor<8x8xf32>) -> tensor<8x8xf32>
+func.func @sums() -> tensor<8x8xf32> {
+  %zero = graph.constant dense<0.0> : tensor<8x8xf32>
+  %0 = call @add(%zero, %zero) : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>
+  %1 = call @add(%0, %zero) : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>
+  return %1 : tensor<8x8xf32>
+}
