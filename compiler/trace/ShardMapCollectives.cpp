@@ -20,8 +20,9 @@ public:
       : emit(where), what(what) {
     const Mesh *mesh = emit.context.manualMesh();
     if (!mesh)
-      emit.fail(std::string(what) + ": devices talk to each other in a function of shardMap only, "
-                                    "and this is outside of one",
+      emit.fail(std::string(what) + over(axes) +
+                    ": devices talk to each other in a function of shardMap only, "
+                    "and this is outside of one",
                 notesOnExamples(axes));
     if (axes.axes.empty())
       emit.fail(std::string(what) + ": no axis of the mesh " + mesh->toString() + " is named");
@@ -77,15 +78,28 @@ public:
   Emitter emit;
 
 private:
+  static std::string over(const DimSpec &axes) {
+    std::string names;
+    for (const std::string &axis : axes.axes)
+      names += (names.empty() ? " over '" : ", '") + axis + "'";
+    return names;
+  }
+
   /// Of axes of examples that may have been meant.
   std::vector<std::string> notesOnExamples(const DimSpec &axes) const {
     std::vector<std::string> known;
+    std::string list;
     for (const VmapAxis &axis : emit.context.vmapAxes())
-      known.push_back(axis.name);
+      if (!axis.name.empty()) {
+        known.push_back(axis.name);
+        list += (list.empty() ? "'" : ", '") + axis.name + "'";
+      }
     for (const std::string &axis : axes.axes)
       if (std::string nearest = runtime::nearestName(axis, known); !nearest.empty())
         return {"did you mean '" + nearest + "', an axis of a vmap?"};
-    return {};
+    if (known.empty())
+      return {};
+    return {"the examples of a vmap are over " + list + " here"};
   }
 
   void add(const std::string &axis, const Mesh &mesh) {

@@ -11,11 +11,12 @@ using llvm::SmallVector;
 
 namespace {
 
-/// One call of `whileLoop`.
+/// One call of `whileLoop`, or of what is made of one.
 class WhileCall {
 public:
-  WhileCall(const Tree &init, const std::source_location &where)
-      : emit(where), context(emit.context), init(init),
+  /// `what`: what the user has called.
+  WhileCall(const char *what, const Tree &init, const std::source_location &where)
+      : what(what), emit(where), context(emit.context), init(init),
         carried(context.localize(init, emit.where)) {}
 
   Tree run(const CarryFunction &condition, const CarryFunction &body);
@@ -24,6 +25,7 @@ private:
   TracedFunction traceCondition(const CarryFunction &condition, llvm::ArrayRef<AxisSet> varying);
   TracedFunction traceBody(const CarryFunction &body, SmallVector<AxisSet> &varying);
 
+  const char *what;
   Emitter emit;
   TraceContext &context;
   const Tree &init;
@@ -42,7 +44,7 @@ TracedFunction WhileCall::traceCondition(const CarryFunction &condition,
   };
   TracedFunction traced = context.traceFunction("while_condition", carried, trace, emit.where, how);
   if (!traced.output.isLeaf() || traced.output.leaf().type() != TensorType{i1, {}})
-    emit.fail("whileLoop: the condition gives " +
+    emit.fail(std::string(what) + ": the condition gives " +
                   (traced.output.isLeaf()
                        ? traced.output.leaf().type().toString()
                        : "a tree of " + std::to_string(traced.output.size()) + " entries") +
@@ -59,7 +61,7 @@ TracedFunction WhileCall::traceBody(const CarryFunction &body, SmallVector<AxisS
     auto trace = [&](llvm::ArrayRef<Value> leaves) {
       size_t next = 0;
       Tree after = body(init.map([&](const Value &) { return leaves[next++]; }));
-      checkCarried("whileLoop", init, after, emit.where);
+      checkCarried(what, init, after, emit.where);
       return after;
     };
     TracedFunction traced = context.traceFunction("while_body", carried, trace, emit.where, how);
@@ -75,7 +77,7 @@ TracedFunction WhileCall::traceBody(const CarryFunction &body, SmallVector<AxisS
 
 Tree WhileCall::run(const CarryFunction &condition, const CarryFunction &body) {
   if (carried.empty())
-    emit.fail("whileLoop: nothing is carried, so that the condition could never change",
+    emit.fail(std::string(what) + ": nothing is carried, so that the condition could never change",
               {"give what the loop works on as 'init'"});
   SmallVector<AxisSet> varying;
   for (mlir::Value value : carried)
@@ -83,13 +85,12 @@ Tree WhileCall::run(const CarryFunction &condition, const CarryFunction &body) {
   TracedFunction loop = traceBody(body, varying);
   TracedFunction asked = traceCondition(condition, varying);
   for (const TracedFunction *traced : {&asked, &loop})
-    checkCollectives("whileLoop: how often it runs may differ between devices", *traced,
+    checkCollectives(std::string(what) + ": how often it runs may differ between devices", *traced,
                      asked.varying[0], emit.where);
   SmallVector<mlir::Value> constants = capturedBy({&asked, &loop}, carried.size());
   mlir::TypeRange types = mlir::ValueRange(carried).getTypes();
-  mlir::func::FuncOp holds =
-      withConstants(context, asked, "while_condition", constants, types,
-                    asked.function.getResultTypes(), emit.where);
+  mlir::func::FuncOp holds = withConstants(context, asked, "while_condition", constants, types,
+                                           asked.function.getResultTypes(), emit.where);
   mlir::func::FuncOp next =
       withConstants(context, loop, "while_body", constants, types, types, emit.where, types.size());
   auto op = graph::WhileOp::create(context.scope().builder, context.location(emit.where), types,
@@ -101,7 +102,7 @@ Tree WhileCall::run(const CarryFunction &condition, const CarryFunction &body) {
 
 Tree minigptc::detail::runWhile(const CarryFunction &condition, const CarryFunction &body,
                                 const Tree &init, const std::source_location &where) {
-  return WhileCall(init, where).run(condition, body);
+  return WhileCall("whileLoop", init, where).run(condition, body);
 }
 
 namespace {
@@ -149,5 +150,5 @@ Tree minigptc::detail::runFor(const Operand &lower, const Operand &upper, const 
     Value i = carry["i"];
     return Tree{{"i", at(i) + Operand(1, emit.where)}, {"carry", body(i, carry["carry"])}};
   };
-  return runWhile(holds, step, carry, emit.where)["carry"];
+  return WhileCall("foriLoop", carry, emit.where).run(holds, step)["carry"];
 }

@@ -3,6 +3,7 @@
 #define MINIGPTC_MINIGPTC_H
 
 #include "minigptc/compiler/Compile.h"
+#include "minigptc/compiler/Explain.h"
 #include "minigptc/nn/Attention.h"
 #include "minigptc/nn/Init.h"
 #include "minigptc/nn/Layers.h"
@@ -19,6 +20,7 @@
 #include "minigptc/trace/Jvp.h"
 #include "minigptc/trace/Key.h"
 #include "minigptc/trace/Ops.h"
+#include "minigptc/trace/Pipeline.h"
 #include "minigptc/trace/Program.h"
 #include "minigptc/trace/ShardMap.h"
 #include "minigptc/trace/Sharding.h"

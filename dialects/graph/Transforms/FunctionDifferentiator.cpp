@@ -122,15 +122,12 @@ LogicalResult FunctionDifferentiator::differentiateOp(Operation *&op) {
     return success();
 
   SmallVector<Value> gradients(op->getNumOperands());
-  LogicalResult result = isa<func::CallOp>(op)
-                             ? differentiateCall(op, cotangents, wanted, gradients)
-                         : isa<MappedCallOp>(op)
-                             ? differentiateMapped(op, cotangents, wanted, gradients)
-                         : isa<LoopOp>(op)
-                             ? differentiateLoop(op, cotangents, wanted, gradients)
-                         : isa<CondOp>(op)
-                             ? differentiateCond(op, cotangents, wanted, gradients)
-                             : buildVjp(op, cotangents, wanted, gradients);
+  LogicalResult result =
+      isa<func::CallOp>(op)   ? differentiateCall(op, cotangents, wanted, gradients)
+      : isa<MappedCallOp>(op) ? differentiateMapped(op, cotangents, wanted, gradients)
+      : isa<LoopOp>(op)       ? differentiateLoop(op, cotangents, wanted, gradients)
+      : isa<CondOp>(op)       ? differentiateCond(op, cotangents, wanted, gradients)
+                              : buildVjp(op, cotangents, wanted, gradients);
   if (failed(result))
     return failure();
   for (auto [i, gradient] : llvm::enumerate(gradients))
@@ -142,17 +139,16 @@ LogicalResult FunctionDifferentiator::differentiateOp(Operation *&op) {
 LogicalResult FunctionDifferentiator::buildVjp(Operation *op, ArrayRef<Value> cotangents,
                                                ArrayRef<bool> wanted,
                                                MutableArrayRef<Value> gradients) {
+  // Whoever finds the error, it names the gradient too.
+  ScopedDiagnosticHandler notes(op->getContext(), [&](Diagnostic &diagnostic) {
+    if (diagnostic.getSeverity() == DiagnosticSeverity::Error)
+      diagnostic.attachNote(origin->getLoc()) << "needed for the gradient asked for here";
+    return failure(); // The next handler reports it.
+  });
   auto differentiable = dyn_cast<DifferentiableOp>(op);
-  if (!differentiable) {
-    InFlightDiagnostic error = op->emitError() << "'" << op->getName() << "' has no derivative";
-    error.attachNote(origin->getLoc()) << "needed for the gradient asked for here";
-    return error;
-  }
-  if (failed(differentiable.buildVjp(builder, cotangents, wanted, gradients))) {
-    emitRemark(origin->getLoc()) << "needed for the gradient asked for here";
-    return failure();
-  }
-  return success();
+  if (!differentiable)
+    return op->emitError() << "'" << op->getName() << "' has no derivative";
+  return differentiable.buildVjp(builder, cotangents, wanted, gradients);
 }
 
 FailureOr<const Derivative *>
@@ -166,9 +162,9 @@ FunctionDifferentiator::differentiateCallee(func::FuncOp callee, ArrayRef<Value>
   return differentiateCallee(callee, wantedArguments, live);
 }
 
-FailureOr<const Derivative *>
-FunctionDifferentiator::differentiateCallee(func::FuncOp callee, const BitVector &wanted,
-                                            const BitVector &live) {
+FailureOr<const Derivative *> FunctionDifferentiator::differentiateCallee(func::FuncOp callee,
+                                                                          const BitVector &wanted,
+                                                                          const BitVector &live) {
   // A callee that is computed again as a whole decides for itself.
   bool inherits = key.policy && *key.policy != RematPolicy::nothing;
   return parent.differentiate(callee, wanted, live, inherits ? key.policy : std::nullopt, origin);

@@ -294,6 +294,9 @@ TEST_CASE("vmap") {
                 return vmap([](Value a) { return psum(a, "row"); }, {.axisName = "rows"})(x); }),
               "did you mean 'rows', an axis of a vmap?");
   CHECK_ERROR(([&](Value x, Value n) {
+                return vmap([](Value a) { return psum(a, "data"); }, {.axisName = "rows"})(x); }),
+              "the examples of a vmap are over 'rows' here");
+  CHECK_ERROR(([&](Value x, Value n) {
                 return vmap([](Value a) { return psum(a, {"rows", "x"}); }, {.axisName = "rows"})(x); }),
               "'rows' is the axis of a vmap, and there are others beside it");
   CHECK_ERROR(([&](Value x, Value n) {

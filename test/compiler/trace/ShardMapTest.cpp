@@ -158,7 +158,7 @@ TEST_CASE("a result that differs is not the same") {
 
 TEST_CASE("collectives that cannot be") {
   CHECK_THAT(errorOf([](Value x, Value) { return psum(x, "data"); }),
-             contains("psum: devices talk to each other in a function of shardMap only"));
+             contains("psum over 'data': devices talk to each other in a function of shardMap only"));
   auto unknown = [](Value x) { return psum(x, "model"); };
   CHECK_THAT(errorOfMapped(unknown), contains("psum: there is no axis 'model' in the mesh"));
   CHECK_THAT(errorOfMapped(unknown), contains(line(__LINE__ - 2)));
@@ -215,6 +215,11 @@ TEST_CASE("a collective in a branch needs a predicate that is the same on all it
     return whileLoop([](Value a) { return sum(a) > 0; }, [](Value a) { return psum(a, "data"); }, a).leaf();
   });
   CHECK_THAT(error, contains("whileLoop: how often it runs may differ between devices along 'data'"));
+  error = errorOfMapped([](Value a) {
+    Value rounds = convert(sum(a), i32);
+    return foriLoop(0, rounds, [](Value, Value a) { return psum(a, "data"); }, a);
+  });
+  CHECK_THAT(error, contains("foriLoop: how often it runs may differ between devices along 'data'"));
 }
 
 TEST_CASE("what a branch takes from outside is said to vary before it") {

@@ -147,3 +147,25 @@ func.func @no_body(%x: tensor<f32>) -> tensor<f32> {
   %0:2 = graph.vjp @calls_elsewhere(%x) cotangents(%x) wrt [0] : (tensor<f32>), (tensor<f32>) -> (tensor<f32>, tensor<f32>)
   return %0#1 : tensor<f32>
 }
+
+// -----
+
+// The gradient is named in an error that the op's own rule finds, too.
+func.func private @positive(%x: tensor<f32>) -> tensor<i1> {
+  %zero = graph.constant dense<0.0> : tensor<f32>
+  %0 = graph.compare GT, %x, %zero : (tensor<f32>, tensor<f32>) -> tensor<i1>
+  return %0 : tensor<i1>
+}
+func.func private @halved(%x: tensor<f32>) -> tensor<f32> {
+  return %x : tensor<f32>
+}
+func.func private @repeated(%x: tensor<f32>) -> tensor<f32> {
+  // expected-error @+1 {{a while loop has no derivative}}
+  %0 = graph.while @positive @halved() carried(%x) : (tensor<f32>) -> tensor<f32>
+  return %0 : tensor<f32>
+}
+func.func @no_derivative_of_its_own(%x: tensor<f32>) -> tensor<f32> {
+  // expected-note @+1 {{needed for the gradient asked for here}}
+  %0:2 = graph.vjp @repeated(%x) cotangents(%x) wrt [0] : (tensor<f32>), (tensor<f32>) -> (tensor<f32>, tensor<f32>)
+  return %0#1 : tensor<f32>
+}
