@@ -127,7 +127,7 @@ void addStages(std::vector<ExplainedParameter> &parameters, func::FuncOp part) {
     if (!path || parameterName(path.getValue()).empty())
       continue;
     if (auto stages = part.getArgAttrOfType<DenseI64ArrayAttr>(i, dist::attr::kStages))
-      parameter->stages.assign(stages.asArrayRef().begin(), stages.asArrayRef().end());
+      parameter->spec.stages.assign(stages.asArrayRef().begin(), stages.asArrayRef().end());
     ++parameter;
   }
 }

@@ -97,14 +97,17 @@ void writeParameter(OStream &json, const ExplainedParameter &parameter, const Me
         });
     });
     sizes(json, "local_shape", parameter.localShape);
-    if (!parameter.stages.empty())
-      sizes(json, "stages", parameter.stages);
+    if (!parameter.spec.stages.empty())
+      sizes(json, "stages", parameter.spec.stages);
     json.attributeArray("devices", [&] {
-      for (int64_t device = 0; device < mesh.numDevices(); ++device)
+      for (int64_t device = 0; device < mesh.numDevices(); ++device) {
+        if (!parameter.spec.isOn(device, mesh))
+          continue;
         json.object([&] {
           json.attribute("device", device);
           sizes(json, "start", shardOf(parameter.type.shape, parameter.spec, mesh, device).start);
         });
+      }
     });
   });
 }

@@ -123,7 +123,7 @@ std::string parametersText(const Explanation &plan) {
                parameter.spec.toString().c_str(),
                TensorType{parameter.type.dtype, parameter.localShape}.toString().c_str());
     std::string stages;
-    for (int64_t stage : parameter.stages)
+    for (int64_t stage : parameter.spec.stages)
       stages += (stages.empty() ? "  stage " : ", ") + std::to_string(stage);
     line += stages;
     auto same = std::find_if(lines.begin(), lines.end(),

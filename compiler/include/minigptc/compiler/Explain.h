@@ -48,9 +48,8 @@ struct ExplainedCollective {
 struct ExplainedParameter {
   std::string name; ///< path in the parameters' tree
   TensorType type;
-  PartitionSpec spec; ///< one entry for each dimension
+  PartitionSpec spec; ///< one entry for each dimension, and the stages that have it
   Shape localShape;
-  std::vector<int64_t> stages; ///< of a pipeline, those that have it; empty: all
 };
 
 struct ExplainedWarning {
