@@ -86,7 +86,7 @@ StatusOr<std::vector<int64_t>> listedBlocks(const std::vector<int64_t> &list, in
                                             const std::string &pieces, int64_t numPieces) {
   std::string key = "sharding.stage_blocks is " + listOf(list);
   std::string help = "as in " + listOf(splitByCount(blocks, numPieces)) +
-                     "; without it blocks are shared out by count";
+                     "; without it (null) blocks are shared out by count";
   if (int64_t(list.size()) != numPieces)
     return invalidConfig(
         key + ", " + count(int64_t(list.size()), "number") + ", but there are " + pieces, help);
@@ -205,7 +205,7 @@ StatusOr<StagePlan> minigptc::planStages(const runtime::RunConfig &config,
     plain.chunks = 1;
     return dist::whyNot(*kind, plain).empty()
                ? invalidConfig("sharding.stage_chunks: " + why,
-                               "leave it out, or set training.schedule to interleaved")
+                               "leave it out (null), or set training.schedule to interleaved")
                : invalidConfig("training.micro_batches: " + why,
                                "schedules gpipe and 1f1b take any number");
   }

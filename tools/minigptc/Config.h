@@ -36,6 +36,9 @@ public:
   runtime::Status applySetting(const std::string &setting, const std::string &place);
   /// --devices, --mesh and --mode, where given (0 devices, empty): over what was set before.
   runtime::Status applyDevices(int64_t devices, const std::string &mesh, const std::string &mode);
+  /// What says how a training step is shared out gets its default: evaluation on other devices
+  /// does not ask for it.
+  void dropTrainingLayout();
   /// Checks what concerns several keys (heads divide d_model, c > w, …).
   runtime::StatusOr<runtime::RunConfig> finish() const;
 

@@ -61,6 +61,11 @@ void dropStageKeys(RunConfig &config) {
 
 } // namespace
 
+void ConfigBuilder::dropTrainingLayout() {
+  dropStageKeys(config_);
+  config_.training.microBatches = runtime::TrainingConfig().microBatches;
+}
+
 Status ConfigBuilder::applyDevices(int64_t devices, const std::string &mesh,
                                    const std::string &mode) {
   if (devices == 0 && mesh.empty() && mode.empty())
@@ -104,6 +109,14 @@ Status ConfigBuilder::setDevices(int64_t devices, const std::string &mesh,
     if (!parsed)
       return Status(parsed.status()).at("--mesh " + mesh);
     setMesh(sharding, *parsed);
+    bool stagesOnly = parsed->numDevices() > 1 && countStages(config_) == parsed->numDevices();
+    if (mode.empty() && !sharding.mode.empty() && stagesOnly) {
+      remarks_.push_back("sharding.mode " + sharding.mode +
+                         " shares out data or tensors, and "
+                         "--mesh " +
+                         mesh + " has stages only: it is dropped");
+      sharding.mode.clear();
+    }
     places_["sharding.mesh_shape"] = places_["sharding.mesh_axis_names"] = "--mesh " + mesh;
     if (devices != 0 && devices != parsed->numDevices())
       return invalidConfig("the mesh " + parsed->toString() + " has " +

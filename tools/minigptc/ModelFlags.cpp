@@ -54,6 +54,8 @@ Status ModelFlags::applyDevices(ConfigBuilder &builder) const {
 
 runtime::StatusOr<RunConfig> ModelFlags::onDevices(const RunConfig &config) const {
   ConfigBuilder builder(config);
+  if (choosesDevices())
+    builder.dropTrainingLayout();
   MINIGPTC_RETURN_IF_ERROR(applyDevices(builder));
   return builder.finish();
 }

@@ -34,7 +34,7 @@ struct ModelFlags {
   bool choosesDevices() const {
     return devices || !mesh.empty() || !mode.empty() || !bucketBytes.empty();
   }
-  /// A run's configuration, on the devices that the flags choose.
+  /// A run's configuration to evaluate it, on the devices that the flags choose.
   runtime::StatusOr<runtime::RunConfig> onDevices(const runtime::RunConfig &config) const;
   /// The resolved configuration: --set over --config over --preset over defaults.
   /// Remarks go to stderr unless `quiet`.
