@@ -37,8 +37,10 @@ static std::string format(Diagnostic &diagnostic) {
 
 minigptc::DiagnosticCollector::DiagnosticCollector(MLIRContext *context)
     : handler(context, [this](Diagnostic &diagnostic) {
-        if (diagnostic.getSeverity() != DiagnosticSeverity::Error)
-          llvm::errs() << format(diagnostic) << "\n";
+        if (diagnostic.getSeverity() == DiagnosticSeverity::Warning)
+          llvm::errs() << "warning: " << format(diagnostic) << "\n";
+        else if (diagnostic.getSeverity() != DiagnosticSeverity::Error)
+          llvm::errs() << "remark: " << format(diagnostic) << "\n";
         else if (first.empty())
           first = format(diagnostic);
         return success();

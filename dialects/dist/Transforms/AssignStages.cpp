@@ -6,6 +6,7 @@
 #include "dialects/graph/IR/Pieces.h"
 #include "dialects/graph/Transforms/FunctionGraph.h"
 #include "mlir/IR/SymbolTable.h"
+#include "llvm/ADT/SmallBitVector.h"
 
 namespace minigptc::dist {
 #define GEN_PASS_DEF_DISTASSIGNSTAGES
@@ -77,6 +78,13 @@ LogicalResult readMarks(func::FuncOp entry, const Pipeline &pipeline) {
   return success();
 }
 
+/// Adds those that have a layer of an entry.
+void collectStages(func::FuncOp entry, llvm::SmallBitVector &stages) {
+  for (Operation &op : entry.front())
+    if (auto stage = op.getAttrOfType<IntegerAttr>(attr::kStage))
+      stages.set(unsigned(stage.getInt()));
+}
+
 bool hasStages(func::FuncOp entry) {
   return llvm::any_of(entry.front(), [](Operation &op) { return op.hasAttr(attr::kStage); });
 }
@@ -131,16 +139,21 @@ struct AssignStages : minigptc::dist::impl::DistAssignStagesBase<AssignStages> {
       return signalPassFailure();
     SmallVector<func::FuncOp> entries(llvm::make_filter_range(
         module.getOps<func::FuncOp>(), [](func::FuncOp function) { return isEntry(function); }));
-    bool hasAny = false;
     SymbolTable symbols(module);
+    llvm::SmallBitVector used{unsigned(stages)};
     for (func::FuncOp entry : entries) {
       if (failed(cutLoops(entry, symbols, *plan)) || failed(readMarks(entry, plan->pipeline)))
         return signalPassFailure();
-      hasAny |= hasStages(entry);
+      collectStages(entry, used);
     }
-    if (!hasAny) {
-      module.emitError() << "the mesh has " << stages << " stages, and no layer is on any; a "
-                         << "pipeline needs a layer for each, or no axis '" << kStageAxis << "'";
+    // A program that makes parameters, say, has no layers; a model has.
+    if (used.none()) {
+      module.emitRemark() << "the mesh has " << stages
+                          << " stages, and no layer is on any: each computes the whole program";
+    } else if (!used.all()) {
+      module.emitError() << "no layer is on stage " << (~used).find_first() << " of " << stages
+                         << "; a pipeline needs a layer for each, or a smaller axis '" << kStageAxis
+                         << "'";
       return signalPassFailure();
     }
     placeEntries(entries);

@@ -20,8 +20,9 @@
 // gradient stand, and whose carry is sums; without one there is one micro-batch. Without an axis `stage`
 // nothing of this changes the program.
 //
-// Wrong pipelines are errors of compiling: a piece without a layer, layers out of order, too many
-// micro-batches for a schedule, a tensor that the axis cuts.
+// Wrong pipelines are errors of compiling: a stage without a layer, a tensor that the axis cuts; in a
+// loop over micro-batches also a piece without a layer, layers out of order, and a number of
+// micro-batches that a schedule does not take. A program without any layer is the same on all stages.
 //
 //===----------------------------------------------------------------------===//
 #ifndef MINIGPTC_TRACE_PIPELINE_H

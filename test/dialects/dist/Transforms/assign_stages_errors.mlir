@@ -6,11 +6,27 @@ dist.mesh @mesh = <["stage"=2]>
 
 // -----
 
-// expected-error @below {{the mesh has 2 stages, and no layer is on any; a pipeline needs a layer for each, or no axis 'stage'}}
+// A program that makes parameters, say.
+// expected-remark @below {{the mesh has 2 stages, and no layer is on any: each computes the whole program}}
 module {
 dist.mesh @mesh = <["stage"=2]>
 func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> attributes {graph.entry} {
   return %x : tensor<4xf32>
+}
+}
+
+// -----
+
+// expected-error @below {{no layer is on stage 1 of 3; a pipeline needs a layer for each, or a smaller axis 'stage'}}
+module {
+dist.mesh @mesh = <["stage"=3]>
+func.func private @layer(%x: tensor<4xf32>) -> tensor<4xf32> {
+  return %x : tensor<4xf32>
+}
+func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> attributes {graph.entry} {
+  %0 = call @layer(%x) {graph.piece = 0 : i64} : (tensor<4xf32>) -> tensor<4xf32>
+  %1 = call @layer(%0) {graph.piece = 2 : i64} : (tensor<4xf32>) -> tensor<4xf32>
+  return %1 : tensor<4xf32>
 }
 }
 
