@@ -7,6 +7,7 @@
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "llvm/ADT/MapVector.h"
 
+#include <limits>
 #include <map>
 
 namespace minigptc::dist {
@@ -131,6 +132,8 @@ public:
     scatterReductions();
     if (overlaps)
       placeReductions();
+    else
+      gatherReductions();
     merge(depths());
     merge(heights());
     while (mergeIndependent())
@@ -230,6 +233,66 @@ private:
       ++bucket;
       bytes = 0;
     }
+  }
+
+  /// A reduction that may be between other messages than it is: behind `first` of them its operands
+  /// are there, and behind `last` nobody has needed it yet.
+  struct Movable {
+    CollectiveOp op;
+    int64_t first, last;
+  };
+
+  /// Between which messages reductions are is mostly chance: a norm is summed up gradient by
+  /// gradient, and a part of it received in the middle. So those of one kind that can be between
+  /// the same two go there, in as few places as can be. What takes other memory than it makes
+  /// stays.
+  void gatherReductions() {
+    DenseMap<Operation *, int64_t> before; // How many messages an op has before it.
+    SmallVector<Operation *> messages;
+    for (Operation &op : block) {
+      before[&op] = int64_t(messages.size());
+      if (isMessage(&op))
+        messages.push_back(&op);
+    }
+    llvm::MapVector<Attribute, SmallVector<Movable>> kinds;
+    for (Operation &op : block)
+      if (CollectiveOp collective = getWaitingCollective(&op); collective && isMovable(collective))
+        kinds[collective.getJoinKey()].push_back(rangeOf(collective, before));
+    for (auto &[key, reductions] : kinds)
+      while (!messages.empty() && !reductions.empty()) {
+        int64_t place = llvm::min_element(reductions, [](const Movable &a, const Movable &b) {
+                          return a.last < b.last;
+                        })->last;
+        llvm::erase_if(reductions, [&](const Movable &reduction) {
+          if (reduction.first > place)
+            return false;
+          if (int64_t now = before[reduction.op]; now > place)
+            reduction.op->moveBefore(messages[place]);
+          else if (now < place)
+            reduction.op->moveAfter(messages[place - 1]);
+          return true;
+        });
+      }
+  }
+
+  static Movable rangeOf(CollectiveOp op, DenseMap<Operation *, int64_t> &before) {
+    Movable range{op, 0, std::numeric_limits<int64_t>::max()};
+    for (Value operand : op->getOperands())
+      if (Operation *from = operand.getDefiningOp())
+        range.first = std::max(range.first, before[from] + isMessage(from));
+    for (Operation *user : op->getUsers())
+      range.last = std::min(range.last, before[op->getBlock()->findAncestorOpInBlock(*user)]);
+    return range;
+  }
+
+  /// Another reduction that it reads, or that reads it, would move as well.
+  static bool isMovable(CollectiveOp op) {
+    auto isCollective = [](Operation *other) { return other && getWaitingCollective(other); };
+    return graph::detail::bytesOf(op->getOperandTypes()) ==
+               graph::detail::bytesOf(op->getResultTypes()) &&
+           llvm::none_of(op->getUsers(), isCollective) &&
+           llvm::none_of(op->getOperands(),
+                         [&](Value operand) { return isCollective(operand.getDefiningOp()); });
   }
 
   /// Collectives that may become one, by what they must have in common, in their order.
