@@ -289,7 +289,7 @@ Status InProcessWorld::checkAgreement(const Meeting &meeting) {
 
 std::string InProcessWorld::describeVisit(const Visit &visit) const {
   if (!visit.problem)
-    return "the replay of a recorded step";
+    return "the recording or replay of a step";
   return visit.problem->describe() + at(visit.site.location);
 }
 

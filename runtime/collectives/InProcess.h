@@ -56,12 +56,13 @@ public:
   int64_t devices() const { return int64_t(ends_.size()); }
 
   void begin() override;
+  /// May come again, with a failure after all.
   void finish(int64_t device, const Status &status) override;
   Status failure() override;
   /// Ends all collectives of this run, the present ones included.
   void fail(Status status);
   /// Only a meeting: all members of the device's group have come for the same problem (null:
-  /// to replay what they have recorded), whatever then does the work.
+  /// to record a step, or to replay it), whatever then does the work.
   Status meet(int64_t device, const DeviceGroup &group, const CollectiveProblem *problem,
               const CollectiveSite &site);
   /// As those of an end. Without data only the news of a message, whatever carries it.
@@ -72,7 +73,7 @@ private:
   class End;
   /// What a member brought to a meeting.
   struct Visit {
-    const CollectiveProblem *problem = nullptr; ///< null: a replay
+    const CollectiveProblem *problem = nullptr; ///< null: a recording or a replay
     std::vector<const void *> inputs;
     std::vector<void *> outputs;
     CollectiveSite site;

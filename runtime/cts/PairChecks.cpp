@@ -216,7 +216,7 @@ CheckOutcome replayed(CheckBench &bench, Pair &pair) {
     MINIGPTC_RETURN_IF_ERROR(
         pair[0].device->upload(relay.factor->data(), std::as_bytes(std::span(&factor, 1))));
     MINIGPTC_RETURN_IF_ERROR(pair.run([&](int d, Pair::End &end) -> Status {
-      MINIGPTC_RETURN_IF_ERROR(end.communicator->beforeReplay());
+      MINIGPTC_RETURN_IF_ERROR(end.communicator->meetAll());
       MINIGPTC_RETURN_IF_ERROR(end.queue->replay(*recordings[size_t(d)]));
       return end.queue->synchronize();
     }));

@@ -20,6 +20,7 @@
 #include "runtime/exec/RecordedScalars.h"
 #include "runtime/exec/ResidentMemory.h"
 
+#include <optional>
 #include <set>
 
 namespace minigptc::runtime {
@@ -59,7 +60,7 @@ public:
   bool repeats() const { return repeated_ > 0; }
   void forgetRecording();
 
-  bool recordable = true; ///< not known to be otherwise
+  std::optional<bool> recordable = {}; ///< null: nobody has asked; see Recordable.h
   std::unique_ptr<Recording> recording;
   std::unique_ptr<RecordedScalars> scalars; ///< of the recording
 

@@ -95,6 +95,10 @@ struct Instruction {
     return opcode == fb::Opcode::collective || opcode == fb::Opcode::start;
   }
   bool isMessage() const { return opcode == fb::Opcode::send || opcode == fb::Opcode::recv; }
+  /// The host computes what it writes.
+  bool isOfHost() const {
+    return opcode == fb::Opcode::scalars || opcode == fb::Opcode::device_index;
+  }
 };
 
 inline int64_t KernelInfo::groupsOf(const Instruction &launch) const {
@@ -107,6 +111,13 @@ struct Loop {
   uint64_t count = 0;
   std::vector<uint64_t> strides; ///< bytes by which operands move on, inputs then outputs
   bool reverse = false;          ///< the last parts come first
+
+  /// What call number `call` gets of the instruction's operands.
+  void bind(uint64_t call, std::span<void *const> operands, std::span<void *> arguments) const {
+    uint64_t part = reverse ? count - 1 - call : call;
+    for (size_t i = 0; i < operands.size(); ++i)
+      arguments[i] = static_cast<std::byte *>(operands[i]) + part * strides[i];
+  }
 };
 
 /// Blocks of which one is called; see Artifact.fbs.
@@ -137,6 +148,21 @@ struct Block {
   /// of a repeated call twice: as they are, and as they are in one of the calls. So are those of
   /// a `while_loop`: as they are, and as its condition gets them.
   uint64_t nestedOperands = 0;
+
+  /// Where its operands lie; `constantAt` tells it of a constant's number.
+  template <typename ConstantAt>
+  void bind(std::span<void *const> buffers, std::byte *frame, ConstantAt constantAt,
+            std::span<void *> addresses) const {
+    for (size_t i = 0; i < operands.size(); ++i) {
+      const BufferRef &buffer = operands[i];
+      std::byte *base = frame;
+      if (buffer.kind == fb::BufferKind::argument)
+        base = static_cast<std::byte *>(buffers[buffer.index]);
+      else if (buffer.kind == fb::BufferKind::constant) // never written: see above
+        base = constantAt(buffer.index);
+      addresses[i] = base + buffer.offset;
+    }
+  }
 };
 
 struct ParameterDecl {

@@ -16,8 +16,13 @@ void evaluateScalars(const HostProgram &program, std::span<const std::byte *cons
     storeScalar(program.resultTypes[i], values[i], results[i]);
 }
 
-std::optional<RecordedScalars::Source> RecordedScalars::find(const void *address,
-                                                             uint64_t bytes) const {
+void KnownValues::wrote(const void *address, uint64_t bytes, const std::byte *place) {
+  auto *begin = static_cast<const std::byte *>(address);
+  if (bytes > 0)
+    writes_.push_back({begin, begin + bytes, place});
+}
+
+std::optional<KnownValues::Source> KnownValues::find(const void *address, uint64_t bytes) const {
   auto *begin = static_cast<const std::byte *>(address), *end = begin + bytes;
   for (auto write = writes_.rbegin(); write != writes_.rend(); ++write) {
     if (write->end <= begin || end <= write->begin)
@@ -40,14 +45,15 @@ StatusOr<std::byte *> RecordedScalars::allocate(uint64_t bytes) {
   return memory_.back()->data();
 }
 
-StatusOr<bool> RecordedScalars::record(const HostProgram &program, std::span<void *const> sources,
-                                       std::span<void *const> targets, Queue &queue) {
+Status RecordedScalars::record(const HostProgram &program, std::span<void *const> sources,
+                               std::span<void *const> targets, Queue &queue) {
   constexpr uint64_t room = 8; // of any scalar
   Evaluation evaluation{&program, {}, {}};
   for (size_t i = 0; i < sources.size(); ++i) {
-    std::optional<Source> source = find(sources[i], uint64_t(sizeOf(program.inputTypes[i])));
+    std::optional<KnownValues::Source> source =
+        known_.find(sources[i], uint64_t(sizeOf(program.inputTypes[i])));
     if (!source)
-      return false;
+      return Status(StatusCode::internal, "a recording of what the device computes for the host");
     evaluation.sources.push_back(*source);
   }
   StatusOr<std::byte *> memory = allocate(room * targets.size());
@@ -58,11 +64,10 @@ StatusOr<bool> RecordedScalars::record(const HostProgram &program, std::span<voi
     std::byte *place = *memory + room * i;
     evaluation.results.push_back(place);
     MINIGPTC_RETURN_IF_ERROR(queue.write(targets[i], place, bytes));
-    auto *target = static_cast<const std::byte *>(targets[i]);
-    writes_.push_back({target, target + bytes, place});
+    known_.wrote(targets[i], bytes, place);
   }
   evaluations_.push_back(std::move(evaluation));
-  return true;
+  return {};
 }
 
 Status RecordedScalars::recordConstant(int64_t value, void *target, Queue &queue) {
@@ -70,21 +75,14 @@ Status RecordedScalars::recordConstant(int64_t value, void *target, Queue &queue
   if (!place)
     return place.status();
   std::memcpy(*place, &value, sizeof(value));
-  auto *begin = static_cast<const std::byte *>(target);
-  writes_.push_back({begin, begin + sizeof(value), *place});
+  known_.wrote(target, sizeof(value), *place);
   return queue.write(target, *place, sizeof(value));
-}
-
-void RecordedScalars::wrote(const void *address, uint64_t bytes) {
-  auto *begin = static_cast<const std::byte *>(address);
-  if (bytes > 0)
-    writes_.push_back({begin, begin + bytes, nullptr});
 }
 
 std::set<size_t> RecordedScalars::inputsRead() const {
   std::set<size_t> read;
   for (const Evaluation &evaluation : evaluations_)
-    for (const Source &source : evaluation.sources)
+    for (const KnownValues::Source &source : evaluation.sources)
       if (!source.place)
         read.insert(source.input);
   return read;
@@ -94,7 +92,7 @@ void RecordedScalars::evaluate(std::span<const std::byte *const> inputs) const {
   std::vector<const std::byte *> sources;
   for (const Evaluation &evaluation : evaluations_) {
     sources.clear();
-    for (const Source &source : evaluation.sources)
+    for (const KnownValues::Source &source : evaluation.sources)
       sources.push_back(source.place ? source.place : inputs[source.input] + source.offset);
     evaluateScalars(*evaluation.program, sources, evaluation.results);
   }

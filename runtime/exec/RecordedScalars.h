@@ -3,11 +3,12 @@
 // The host evaluates scalar programs (a learning rate, say). Where a step is recorded, it does
 // so before each replay, and the recording copies the results from the host's memory. That
 // works where a program reads only what the step gets as input, or what such programs
-// compute; a step that computes on the device what the host must know is not recorded.
+// compute; a step that computes on the device what the host must know is not recorded
+// (Recordable.h).
 //
-//   RecordedScalars scalars(program, device, inputs);     // where the entry's inputs lie
+//   RecordedScalars scalars(device, inputs);              // where the entry's inputs lie
 //   queue.beginRecording();
-//   StatusOr<bool> can = scalars.record(hostProgram, sources, targets, queue);
+//   Status status = scalars.record(hostProgram, sources, targets, queue);
 //   scalars.wrote(address, bytes);                        // by any other instruction
 //   ...
 //   scalars.evaluate(hostInputs);                         // before each replay
@@ -24,23 +25,46 @@
 
 namespace minigptc::runtime {
 
-class RecordedScalars {
+/// Which of a device's values the host knows, as instructions write one after the other.
+class KnownValues {
 public:
   /// An entry's input in the device's memory.
   struct Input {
     const std::byte *address;
     uint64_t bytes;
   };
-  RecordedScalars(Device &device, std::vector<Input> inputs)
-      : device_(device), inputs_(std::move(inputs)) {}
+  /// Where a value lies on the host: at `place`, or in an entry's input.
+  struct Source {
+    const std::byte *place = nullptr;
+    size_t input = 0;
+    uint64_t offset = 0;
+  };
+  explicit KnownValues(std::vector<Input> inputs) : inputs_(std::move(inputs)) {}
 
-  /// Submits copies of the results. False, and nothing submitted: what the program reads is
-  /// not known before the step.
-  StatusOr<bool> record(const HostProgram &program, std::span<void *const> sources,
-                        std::span<void *const> targets, Queue &queue);
+  /// The host has what is written at `place`; null: only the device knows it.
+  void wrote(const void *address, uint64_t bytes, const std::byte *place = nullptr);
+  std::optional<Source> find(const void *address, uint64_t bytes) const;
+
+private:
+  struct Write {
+    const std::byte *begin, *end, *place;
+  };
+  std::vector<Input> inputs_;
+  std::vector<Write> writes_; ///< the latest last
+};
+
+class RecordedScalars {
+public:
+  RecordedScalars(Device &device, std::vector<KnownValues::Input> inputs)
+      : device_(device), known_(std::move(inputs)) {}
+
+  /// Submits copies of the results. What the program reads is known before the step: the entry
+  /// can be recorded.
+  Status record(const HostProgram &program, std::span<void *const> sources,
+                std::span<void *const> targets, Queue &queue);
   /// Submits the copy of a number that is always the same.
   Status recordConstant(int64_t value, void *target, Queue &queue);
-  void wrote(const void *address, uint64_t bytes);
+  void wrote(const void *address, uint64_t bytes) { known_.wrote(address, bytes); }
 
   /// Numbers of the entry's inputs that programs read.
   std::set<size_t> inputsRead() const;
@@ -48,27 +72,15 @@ public:
   void evaluate(std::span<const std::byte *const> inputs) const;
 
 private:
-  /// Where a value lies on the host: at `place`, or in an entry's input.
-  struct Source {
-    const std::byte *place = nullptr;
-    size_t input = 0;
-    uint64_t offset = 0;
-  };
   struct Evaluation {
     const HostProgram *program;
-    std::vector<Source> sources;
+    std::vector<KnownValues::Source> sources;
     std::vector<std::byte *> results;
   };
-  struct Write {
-    const std::byte *begin, *end;
-    const std::byte *place; ///< null: only the device knows
-  };
-  std::optional<Source> find(const void *address, uint64_t bytes) const;
   StatusOr<std::byte *> allocate(uint64_t bytes);
 
   Device &device_;
-  std::vector<Input> inputs_;
-  std::vector<Write> writes_; ///< the latest last
+  KnownValues known_;
   std::vector<Evaluation> evaluations_;
   std::vector<std::unique_ptr<Buffer>> memory_;
 };

@@ -2,6 +2,7 @@
 
 #include "runtime/base/Cancellation.h"
 #include "runtime/base/Log.h"
+#include "runtime/exec/Recordable.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -186,6 +187,8 @@ Status Stepper::runOnDevice(const Entry &entry, DeviceArguments &arguments,
   // What has been submitted before something throws is waited for, too.
   Status status = guarded([&] {
     MINIGPTC_RETURN_IF_ERROR(submit(entry, memory, arguments, options));
+    if (communicator_)
+      communicator_->submittedAll();
     Status read = memory.readSmall(*queue_);
     return read ? read : unplaced(entry, read);
   });
@@ -215,11 +218,17 @@ Status Stepper::submit(const Entry &entry, EntryMemory &memory, const DeviceArgu
   waits_ = !options.repeats || options.observer || (synchronous && *synchronous == '1');
   if (!options.repeats)
     memory.forgetRecording(); // Another device has none.
-  bool records = !waits_ && memory.recordable && device_->info().records;
-  if (records && !memory.recording)
+  if (waits_ || !device_->info().records || !isRecordable(entry, memory))
+    return runWhole(entry, memory.addresses(), options);
+  if (!memory.recording)
     MINIGPTC_RETURN_IF_ERROR(recordEntry(entry, memory));
-  return records && memory.recording ? replay(entry, memory, arguments)
-                                     : runWhole(entry, memory.addresses(), options);
+  return replay(entry, memory, arguments);
+}
+
+bool Stepper::isRecordable(const Entry &entry, EntryMemory &memory) const {
+  if (!memory.recordable)
+    memory.recordable = canBeRecorded(*program_, entry);
+  return *memory.recordable;
 }
 
 Status Stepper::replay(const Entry &entry, const EntryMemory &memory,
@@ -232,7 +241,7 @@ Status Stepper::replay(const Entry &entry, const EntryMemory &memory,
   memory.scalars->evaluate(inputs);
   running_ = nullptr;
   if (communicator_)
-    MINIGPTC_RETURN_IF_ERROR(communicator_->beforeReplay());
+    MINIGPTC_RETURN_IF_ERROR(communicator_->meetAll());
   Status status = queue_->replay(*memory.recording);
   return status ? status : unplaced(entry, status);
 }
@@ -268,12 +277,13 @@ private:
 } // namespace
 
 Status Stepper::recordEntry(const Entry &entry, EntryMemory &memory) {
-  std::vector<RecordedScalars::Input> inputs;
+  if (communicator_)
+    MINIGPTC_RETURN_IF_ERROR(communicator_->meetAll());
+  std::vector<KnownValues::Input> inputs;
   for (size_t i = 0; i < entry.inputs.size(); ++i)
     inputs.push_back({static_cast<const std::byte *>(memory.addresses()[i]),
                       uint64_t(entry.inputs[i].type.numBytes())});
   memory.scalars = std::make_unique<RecordedScalars>(*device_, std::move(inputs));
-  cannotRecord_ = false;
   Status status;
   try {
     status = recordWhole(entry, memory);
@@ -283,11 +293,9 @@ Status Stepper::recordEntry(const Entry &entry, EntryMemory &memory) {
     throw;
   }
   stopRecording();
-  memory.recordable = !cannotRecord_;
-  if (status && memory.recordable)
-    return {};
-  memory.forgetRecording();
-  return cannotRecord_ ? Status() : failureOf(std::move(status));
+  if (!status)
+    memory.forgetRecording();
+  return failureOf(std::move(status));
 }
 
 Status Stepper::recordWhole(const Entry &entry, EntryMemory &memory) {
@@ -339,16 +347,11 @@ Status Stepper::provideArena(const Entry &entry) {
 
 void Stepper::bind(const Block &block, std::span<void *const> arguments, std::byte *frame,
                    std::span<void *> operands) const {
-  for (size_t i = 0; i < block.operands.size(); ++i) {
-    const BufferRef &buffer = block.operands[i];
-    std::byte *base = frame;
-    if (buffer.kind == fb::BufferKind::argument)
-      base = static_cast<std::byte *>(arguments[buffer.index]);
-    else if (buffer.kind == fb::BufferKind::constant) // never written: see Program.h
-      base = state_ ? state_->constant(buffer.index)
-                    : const_cast<std::byte *>(program_->constants[buffer.index].data());
-    operands[i] = base + buffer.offset;
-  }
+  auto constantAt = [&](uint32_t number) {
+    return state_ ? state_->constant(number)
+                  : const_cast<std::byte *>(program_->constants[number].data());
+  };
+  block.bind(arguments, frame, constantAt, operands);
 }
 
 static bool callsBlocks(fb::Opcode opcode) {
@@ -377,8 +380,6 @@ Status Stepper::runBlock(const Block &block, std::span<void *const> arguments, s
       if (options.observer)
         options.observer->enter(instruction);
       MINIGPTC_RETURN_IF_ERROR(runCalls(bound, frame + instruction.frame, calleeScratch, options));
-      if (recording_ && cannotRecord_)
-        return {};
       if (options.observer)
         options.observer->leave(instruction);
       continue;
@@ -391,8 +392,6 @@ Status Stepper::runBlock(const Block &block, std::span<void *const> arguments, s
       status = synchronize();
     if (!status)
       return state_ && waits_ ? failureOf(std::move(status)) : status;
-    if (recording_ && cannotRecord_)
-      return {};
     if (options.observer)
       MINIGPTC_RETURN_IF_ERROR(observe(bound, *options.observer));
   }
@@ -412,10 +411,8 @@ Status Stepper::runCalls(const BoundInstruction &bound, std::byte *frame, std::s
 }
 
 StatusOr<bool> Stepper::readPredicate(const void *place) {
-  if (recording_) {
-    cannotRecord_ = true;
-    return false;
-  }
+  if (recording_)
+    return Status(StatusCode::internal, "a recording of what the device decides");
   MINIGPTC_RETURN_IF_ERROR(queue_->synchronize());
   std::byte value = {};
   if (state_)
@@ -429,7 +426,7 @@ Status Stepper::runBranch(const BoundInstruction &bound, std::byte *frame,
                           std::span<void *> scratch, const StepOptions &options) {
   const Branch &branch = program_->branches[bound.instruction.target];
   StatusOr<bool> holds = readPredicate(bound.operands[0]);
-  if (!holds || (recording_ && cannotRecord_))
+  if (!holds)
     return holds.status();
   return runBlock(program_->blocks[*holds ? branch.onTrue : branch.onFalse],
                   bound.operands.subspan(1), frame, scratch, options);
@@ -473,9 +470,7 @@ Status Stepper::runLoop(const Loop &loop, std::span<void *const> operands, std::
                         std::span<void *> scratch, const StepOptions &options) {
   std::span<void *> arguments = scratch.first(operands.size());
   for (uint64_t call = 0; call < loop.count; ++call) {
-    uint64_t part = loop.reverse ? loop.count - 1 - call : call;
-    for (size_t i = 0; i < operands.size(); ++i)
-      arguments[i] = static_cast<std::byte *>(operands[i]) + part * loop.strides[i];
+    loop.bind(call, operands, arguments);
     MINIGPTC_RETURN_IF_ERROR(runBlock(program_->blocks[loop.block], arguments, frame,
                                       scratch.subspan(operands.size()), options));
   }
@@ -524,9 +519,7 @@ Status Stepper::multiply(const BoundInstruction &bound) {
 
 Status Stepper::runInstruction(const BoundInstruction &bound) {
   const Instruction &instruction = bound.instruction;
-  bool isOfHost =
-      instruction.opcode == fb::Opcode::scalars || instruction.opcode == fb::Opcode::device_index;
-  for (size_t i = 0; recording_ && !isOfHost && i < instruction.numOutputs; ++i)
+  for (size_t i = 0; recording_ && !instruction.isOfHost() && i < instruction.numOutputs; ++i)
     recording_->wrote(
         bound.outputs()[i],
         bound.block.operands[instruction.firstOperand + instruction.numInputs + i].size);
@@ -558,13 +551,8 @@ Status Stepper::runInstruction(const BoundInstruction &bound) {
 
 Status Stepper::runScalars(const BoundInstruction &bound) {
   const HostProgram &program = program_->hostPrograms[bound.instruction.target];
-  if (recording_) {
-    StatusOr<bool> known = recording_->record(program, bound.inputs(), bound.outputs(), *queue_);
-    if (!known)
-      return known.status();
-    cannotRecord_ |= !*known;
-    return {};
-  }
+  if (recording_)
+    return recording_->record(program, bound.inputs(), bound.outputs(), *queue_);
   MINIGPTC_RETURN_IF_ERROR(queue_->synchronize()); // the host reads what the queue wrote
   std::vector<const std::byte *> sources;
   std::vector<std::byte *> results;

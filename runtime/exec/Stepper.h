@@ -8,8 +8,8 @@
 // allocated while blocks run.
 //
 // On a device with memory of its own the first run of an entry waits for each instruction,
-// so that a failure names it; the second one is recorded if that can be, and those after it
-// are replays. MINIGPTC_SYNCHRONOUS=1 in the environment makes all runs like the first.
+// so that a failure names it; the second one is recorded if it can be, on all devices, and those
+// after it are replays. MINIGPTC_SYNCHRONOUS=1 in the environment makes all runs like the first.
 //
 //===----------------------------------------------------------------------===//
 #ifndef MINIGPTC_RUNTIME_EXEC_STEPPER_H
@@ -105,7 +105,8 @@ private:
   Status submit(const Entry &entry, EntryMemory &memory, const DeviceArguments &arguments,
                 const StepOptions &options);
   Status replay(const Entry &entry, const EntryMemory &memory, const DeviceArguments &arguments);
-  /// Leaves no recording if there can be none.
+  bool isRecordable(const Entry &entry, EntryMemory &memory) const;
+  /// Leaves no recording if it fails.
   Status recordEntry(const Entry &entry, EntryMemory &memory);
   Status recordWhole(const Entry &entry, EntryMemory &memory);
   /// Whether it ended well or not.
@@ -131,8 +132,7 @@ private:
   /// Runs the blocks that an instruction calls.
   Status runCalls(const BoundInstruction &bound, std::byte *frame, std::span<void *> scratch,
                   const StepOptions &options);
-  /// An i1 scalar of the device, once all work before is done. There is none while recording: the
-  /// recording is given up.
+  /// An i1 scalar of the device, once all work before is done. There is none while recording.
   StatusOr<bool> readPredicate(const void *place);
   /// Ends a run that the user interrupts, while it can be taken back.
   Status checkCancellation(const StepOptions &options);
@@ -164,7 +164,6 @@ private:
   std::unique_ptr<Prefetcher> prefetcher_;
   std::unique_ptr<DeviceState> state_;   ///< null: the device shares the host's memory
   RecordedScalars *recording_ = nullptr; ///< while an entry is recorded
-  bool cannotRecord_ = false;            ///< the entry that is being recorded
   bool waits_ = false;                   ///< for each instruction
   std::vector<void *> scratch_, tables_;
   const Instruction *running_ = nullptr; ///< the instruction that was begun last

@@ -64,9 +64,12 @@ public:
                       uint32_t location) = 0;
   virtual Status receive(Queue &queue, const MessageProblem &message, void *data,
                          uint32_t location) = 0;
-  /// To be called by all devices before each replays a recording with collectives: those who
-  /// come know that all do.
-  virtual Status beforeReplay() { return {}; }
+  /// To be called by all devices before each records a step with collectives or messages, and
+  /// before each replays it: those who come know that all do.
+  virtual Status meetAll() { return {}; }
+  /// This device comes to nothing more in this run, and will wait for its queues only: whoever
+  /// waits for it to come is told so.
+  virtual void submittedAll() {}
 };
 
 /// The ends of a program's devices, and what ends them together.

@@ -216,11 +216,18 @@ Status CudaWorld::End::run(Queue &queue, const CollectiveProblem &problem,
   return status;
 }
 
-Status CudaWorld::End::beforeReplay() {
+Status CudaWorld::End::meetAll() {
   int64_t all = int64_t(world_.ends_.size());
   MINIGPTC_RETURN_IF_ERROR(world_.meet(device_, {{1}, {all}}, nullptr, {}));
   unfinished_ = true; // Until the run's end.
   return {};
+}
+
+/// From here on its thread waits for the GPU, which may wait for that of a device whose thread
+/// waits for this one.
+void CudaWorld::End::submittedAll() {
+  if (world_.meetings_)
+    world_.meetings_->finish(device_, {});
 }
 
 bool CudaWorld::End::leavesOthersWaiting() const {

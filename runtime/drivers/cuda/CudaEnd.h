@@ -30,7 +30,8 @@ public:
               uint32_t location) override;
   Status receive(Queue &queue, const MessageProblem &message, void *data,
                  uint32_t location) override;
-  Status beforeReplay() override;
+  Status meetAll() override;
+  void submittedAll() override;
 
   /// Memory in which collectives bring parts together.
   Status reserve(uint64_t bytes);

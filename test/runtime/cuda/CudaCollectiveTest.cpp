@@ -157,7 +157,7 @@ Status runAndReplay(Gpus &gpus, int d, const std::vector<CollectiveProblem> &pro
       recording = std::move(*made);
     }
     if (round > 0) {
-      MINIGPTC_RETURN_IF_ERROR(gpus.world->end(d).beforeReplay());
+      MINIGPTC_RETURN_IF_ERROR(gpus.world->end(d).meetAll());
       MINIGPTC_RETURN_IF_ERROR(queue.replay(*recording));
     }
     MINIGPTC_RETURN_IF_ERROR(queue.synchronize());
@@ -237,9 +237,25 @@ TEST_CASE("cuda collectives: who does not come is named") {
   CHECK_THAT(status.message(), StartsWith("device 1 has ended and does not come to all_reduce sum "
                                           "f32[8] over 3 devices at model.cpp:12"));
   Status replays = gpus.run(
-      [&](int d) { return d == 1 ? sumOnce(gpus, d, p, 9) : gpus.world->end(d).beforeReplay(); });
-  CHECK_THAT(replays.message(), Contains("the replay of a recorded step") &&
+      [&](int d) { return d == 1 ? sumOnce(gpus, d, p, 9) : gpus.world->end(d).meetAll(); });
+  CHECK_THAT(replays.message(), Contains("the recording or replay of a step") &&
                                     Contains("f32[8] over 3 devices at model.cpp:9"));
+  CHECK(gpus.finish() == "");
+}
+
+TEST_CASE("cuda collectives: nobody waits for a thread that waits for its GPU only") {
+  Gpus gpus(2, 0, {sumOf(8, 2)});
+  Status status = gpus.run([&](int d) {
+    Communicator &end = gpus.world->end(d);
+    if (d == 1)
+      return end.meetAll();
+    end.submittedAll();
+    for (int i = 0; i < kLittlePatience && gpus.world->failure(); ++i)
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    return Status(StatusCode::internal, "the GPU's end, which the other device has to come to");
+  });
+  CHECK(status.message() == "device 0 has ended and does not come to the recording or replay of a "
+                            "step, where device 1 waits");
   CHECK(gpus.finish() == "");
 }
 
@@ -286,7 +302,7 @@ TEST_CASE("cuda collectives: a replay that does not start on one device ends the
     StatusOr<std::unique_ptr<Recording>> recording = queue.endRecording();
     MINIGPTC_RETURN_IF_ERROR(recording.status());
     recordings[size_t(d)] = std::move(*recording);
-    MINIGPTC_RETURN_IF_ERROR(gpus.world->end(d).beforeReplay());
+    MINIGPTC_RETURN_IF_ERROR(gpus.world->end(d).meetAll());
     if (d == 2)
       return Status(StatusCode::internal, "does not start");
     MINIGPTC_RETURN_IF_ERROR(queue.replay(*recordings[size_t(d)]));
@@ -505,7 +521,8 @@ TEST_CASE("cuda processes: one that fails ends the others") {
   CHECK(said[2].message() == "another process has failed: no memory");
 }
 
-TEST_CASE("cuda processes: one that dies before communicators are made, or meanwhile, ends the wait") {
+TEST_CASE(
+    "cuda processes: one that dies before communicators are made, or meanwhile, ends the wait") {
   bool meets = GENERATE(false, true); // Or it has died before.
   CollectiveProblem p = sumOf(100, 2);
   auto machine = require(TestDevices::create({.devices = 1}));

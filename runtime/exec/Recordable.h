@@ -1,0 +1,22 @@
+//===- Recordable.h - which entries can be recorded -------------*- C++ -*-===//
+//
+// A recording has neither branches nor loops that a value of the device decides, and no scalars of
+// the host that are made of such values (RecordedScalars.h).
+//
+//   if (canBeRecorded(program, entry)) …
+//
+//===----------------------------------------------------------------------===//
+#ifndef MINIGPTC_RUNTIME_EXEC_RECORDABLE_H
+#define MINIGPTC_RUNTIME_EXEC_RECORDABLE_H
+
+#include "runtime/exec/Program.h"
+
+namespace minigptc::runtime {
+
+/// Whether all stages' blocks can be: the same answer on all devices and in all processes, as one
+/// that records does not come to what the others do meanwhile.
+bool canBeRecorded(const Program &program, const Entry &entry);
+
+} // namespace minigptc::runtime
+
+#endif // MINIGPTC_RUNTIME_EXEC_RECORDABLE_H
