@@ -24,11 +24,32 @@ int64_t sumOf(const std::vector<int64_t> &values, size_t begin = 0) {
   return std::accumulate(values.begin() + ptrdiff_t(begin), values.end(), int64_t(0));
 }
 
-/// Blocks with the head counted as part of the last.
-std::vector<int64_t> withHead(const ModelCosts &costs) {
+/// Blocks with the embedding counted as part of the first, the head as part of the last.
+std::vector<int64_t> withEnds(const ModelCosts &costs) {
   std::vector<int64_t> all = costs.blocks;
+  all.front() += costs.embedding;
   all.back() += costs.head;
   return all;
+}
+
+/// Of pieces that have so many blocks.
+std::vector<int64_t> costsOfPieces(const ModelCosts &costs, const std::vector<int64_t> &blocks) {
+  std::vector<int64_t> all = withEnds(costs), pieces;
+  auto next = all.begin();
+  for (int64_t count : blocks) {
+    pieces.push_back(std::accumulate(next, next + count, int64_t(0)));
+    next += count;
+  }
+  return pieces;
+}
+
+/// The stage that costs most.
+int64_t dearestStage(const StagePlan &plan) {
+  int64_t dearest = 0;
+  for (int64_t stage = 1; stage < plan.pipeline.stages; ++stage)
+    if (plan.costOfStage(stage) > plan.costOfStage(dearest))
+      dearest = stage;
+  return dearest;
 }
 
 /// Whether costs from `begin` on go into so many pieces, none of them empty or over the bound.
@@ -104,9 +125,33 @@ StatusOr<std::vector<int64_t>> listedBlocks(const std::vector<int64_t> &list, in
   return list;
 }
 
+/// What `sharding.stage_costs` says.
+StatusOr<ModelCosts> listedCosts(const std::vector<int64_t> &list, int64_t blocks) {
+  std::string key = "sharding.stage_costs is " + listOf(list),
+              help = "what train --profile prints of a mesh with an axis 'stage'; [] counts FLOPs";
+  if (int64_t(list.size()) != blocks + 2)
+    return invalidConfig(key + ", " + count(int64_t(list.size()), "number") +
+                             ", but there are an embedding, " + count(blocks, "block") +
+                             " and a head",
+                         help);
+  if (std::ranges::all_of(list, [](int64_t cost) { return cost == 0; }))
+    return invalidConfig(key + ": nothing costs anything", help);
+  return ModelCosts{
+      .blocks = {list.begin() + 1, list.end() - 1}, .head = list.back(), .embedding = list.front()};
+}
+
 } // namespace
 
 int64_t StagePlan::numBlocks() const { return sumOf(blocks); }
+
+int64_t StagePlan::costOfStage(int64_t stage) const {
+  int64_t cost = 0;
+  for (int64_t piece = stage; piece < pipeline.pieces(); piece += pipeline.stages)
+    cost += costs[size_t(piece)];
+  return cost;
+}
+
+int64_t StagePlan::costOfAll() const { return sumOf(costs); }
 
 int64_t StagePlan::firstBlock(int64_t piece) const {
   return std::accumulate(blocks.begin(), blocks.begin() + piece, int64_t(0));
@@ -137,7 +182,7 @@ std::vector<int64_t> minigptc::splitByCount(int64_t blocks, int64_t pieces) {
 }
 
 std::vector<int64_t> minigptc::splitByCost(const ModelCosts &costs, int64_t pieces) {
-  std::vector<int64_t> all = withHead(costs), result;
+  std::vector<int64_t> all = withEnds(costs), result;
   int64_t bound = leastBound(all, pieces);
   size_t begin = 0;
   for (int64_t left = pieces; left > 0; --left) {
@@ -183,12 +228,33 @@ std::string minigptc::remarkOnBubble(const dist::Pipeline &pipeline, int64_t seq
                                  "sequence, could be taken in several";
 }
 
+std::string minigptc::remarkOnBalance(const StagePlan &plan) {
+  if (!plan.isByCount)
+    return "";
+  StagePlan byCost = plan;
+  byCost.blocks = splitByCost(plan.model, plan.pipeline.pieces());
+  byCost.costs = costsOfPieces(plan.model, byCost.blocks);
+  int64_t dearest = dearestStage(plan), most = plan.costOfStage(dearest),
+          least = byCost.costOfStage(dearestStage(byCost));
+  constexpr double kWorthAWord = 1.05;
+  if (double(most) < kWorthAWord * double(least))
+    return "";
+  auto share = [&](int64_t cost) {
+    return runtime::format("%.1f %%", 100 * double(cost) / double(plan.costOfAll()));
+  };
+  return "blocks shared out by count leave stage " + number(dearest) + " with " + share(most) +
+         (plan.isMeasured ? " of what all cost" : " of all FLOPs") + ", of " +
+         count(plan.pipeline.stages, "stage") + "; sharding.stage_balance=cost would leave " +
+         share(least) + " to the dearest, with " + listOf(byCost.blocks) + " blocks instead of " +
+         listOf(plan.blocks);
+}
+
 int64_t minigptc::countStages(const runtime::RunConfig &config) {
   return config.sharding.enabled ? meshOf(config.sharding).size(kStageAxis) : 1;
 }
 
 StatusOr<StagePlan> minigptc::planStages(const runtime::RunConfig &config,
-                                         const ModelCosts &costs) {
+                                         const ModelCosts &flops) {
   const runtime::ShardingConfig &sharding = config.sharding;
   StagePlan plan;
   std::optional<dist::ScheduleKind> kind = dist::scheduleNamed(config.training.schedule);
@@ -209,7 +275,7 @@ StatusOr<StagePlan> minigptc::planStages(const runtime::RunConfig &config,
                : invalidConfig("training.micro_batches: " + why,
                                "schedules gpipe and 1f1b take any number");
   }
-  int64_t blocks = int64_t(costs.blocks.size()), pieces = plan.pipeline.pieces();
+  int64_t blocks = int64_t(flops.blocks.size()), pieces = plan.pipeline.pieces();
   std::string what = chunks == 1
                          ? count(pieces, "stage")
                          : count(pieces, "piece") + " (" + count(plan.pipeline.stages, "stage") +
@@ -220,6 +286,14 @@ StatusOr<StagePlan> minigptc::planStages(const runtime::RunConfig &config,
                          chunks == 1 ? "choose a mesh with fewer stages"
                                      : "choose a mesh with fewer stages, or fewer "
                                        "sharding.stage_chunks");
+  plan.model = flops;
+  plan.isMeasured = !sharding.stageCosts.empty();
+  if (plan.isMeasured) {
+    StatusOr<ModelCosts> measured = listedCosts(sharding.stageCosts, blocks);
+    if (!measured)
+      return measured.status();
+    plan.model = *std::move(measured);
+  }
   if (!sharding.stageBlocks.empty()) {
     if (sharding.stageBalance == "cost")
       return invalidConfig("sharding.stage_blocks lists how many blocks each piece has, and "
@@ -231,15 +305,9 @@ StatusOr<StagePlan> minigptc::planStages(const runtime::RunConfig &config,
       return listed.status();
     plan.blocks = *std::move(listed);
   } else {
-    plan.blocks =
-        sharding.stageBalance == "cost" ? splitByCost(costs, pieces) : splitByCount(blocks, pieces);
+    plan.isByCount = sharding.stageBalance != "cost";
+    plan.blocks = plan.isByCount ? splitByCount(blocks, pieces) : splitByCost(plan.model, pieces);
   }
-  std::vector<int64_t> all = withHead(costs);
-  for (int64_t piece = 0, block = 0; piece < pieces; ++piece) {
-    int64_t cost = 0;
-    for (int64_t i = 0; i < plan.blocks[size_t(piece)]; ++i)
-      cost += all[size_t(block++)];
-    plan.costs.push_back(cost);
-  }
+  plan.costs = costsOfPieces(plan.model, plan.blocks);
   return plan;
 }

@@ -21,12 +21,12 @@ const char *nameOf(Phase phase) {
 /// In a function that calls forward and backward functions, the step itself: what comes
 /// before the first backward call is forward, what comes after the last is the update.
 struct BackwardPart {
-  explicit BackwardPart(func::FuncOp function) {
+  BackwardPart(func::FuncOp function, const SymbolTable &symbols) {
     for (auto call : function.getOps<func::CallOp>())
-      if (phaseOf(call.getCallee()) == Phase::backward) {
+      if (phaseOf(symbols.lookup<func::FuncOp>(call.getCallee())) == Phase::backward) {
         first = exists ? first : call.getOperation();
         last = call;
-        exists = !phaseOf(function.getName());
+        exists = !phaseOf(function);
       }
   }
   Phase phaseAt(Operation *op) const {
@@ -59,8 +59,8 @@ private:
     auto function = symbols.lookup<func::FuncOp>(name);
     if (!function)
       return;
-    Phase phase = phaseOf(name).value_or(caller);
-    BackwardPart backward(function);
+    Phase phase = phaseOf(function).value_or(caller);
+    BackwardPart backward(function, symbols);
     function.walk([&](Operation *op) {
       if (backward.exists)
         phase = backward.phaseAt(op);
@@ -85,9 +85,10 @@ private:
 
   /// Activations and their gradients come from a task; a weight that two stages use, and numbers,
   /// do not.
-  static Phase phaseOfMessage(Operation *op) {
+  Phase phaseOfMessage(Operation *op) const {
     auto task = op->getOperand(0).getDefiningOp<func::CallOp>();
-    return task ? phaseOf(task.getCallee()).value_or(Phase::update) : Phase::update;
+    return task ? phaseOf(symbols.lookup<func::FuncOp>(task.getCallee())).value_or(Phase::update)
+                : Phase::update;
   }
 
   SymbolTable &symbols;

@@ -85,7 +85,7 @@ private:
   }
 
   void walkCall(Operation *call, func::FuncOp callee) {
-    if (phaseOf(callee.getSymName()) == Phase::backward)
+    if (phaseOf(callee) == Phase::backward)
       return;
     SmallVector<const AnnotatedParameter *> bound;
     for (Value operand : call->getOperands())

@@ -92,8 +92,10 @@ std::string TraceFile::toJson() const {
     return std::tuple(a->track, a->startNanoseconds, -a->endNanoseconds, a) <
            std::tuple(b->track, b->startNanoseconds, -b->endNanoseconds, b);
   });
-  std::string text =
-      "{\"displayTimeUnit\":\"ms\",\"traceEvents\":[\n" + nameEvent("process_name", 0, process_);
+  std::string text = "{\"displayTimeUnit\":\"ms\",\n";
+  for (const auto &[name, json] : members_)
+    text += jsonQuote(name) + ":" + json + ",\n";
+  text += "\"traceEvents\":[\n" + nameEvent("process_name", 0, process_);
   for (const auto &[track, name] : tracks_)
     text += ",\n" + nameEvent("thread_name", track, name);
   for (const TraceSpan *span : sorted)

@@ -39,12 +39,17 @@ public:
 
   void nameTrack(int track, std::string name) { tracks_.emplace_back(track, std::move(name)); }
   void add(TraceSpan span) { spans_.push_back(std::move(span)); }
+  /// A member of the file's object beside the timeline, which viewers leave alone: `json`.
+  void addMember(std::string name, std::string json) {
+    members_.emplace_back(std::move(name), std::move(json));
+  }
   /// Times are given from the first span on, in microseconds.
   std::string toJson() const;
 
 private:
   std::string process_;
   std::vector<std::pair<int, std::string>> tracks_;
+  std::vector<std::pair<std::string, std::string>> members_;
   std::vector<TraceSpan> spans_;
 };
 

@@ -299,6 +299,40 @@ private:
       for (const fb::Instruction *i : *from.instructions())
         block.instructions.push_back({i->opcode(), i->target(), i->first_operand(), i->num_inputs(),
                                       i->num_outputs(), i->location(), i->frame()});
+    return readPasses(from, block);
+  }
+
+  /// No model has more; profiles have a list of them.
+  static constexpr uint32_t kMostPieces = 1 << 20;
+
+  /// The instruction of a number, which is a call.
+  static Instruction *findCall(Block &block, uint32_t number) {
+    if (number >= block.instructions.size())
+      return nullptr;
+    Instruction &instruction = block.instructions[number];
+    return instruction.opcode == fb::Opcode::call ? &instruction : nullptr;
+  }
+
+  static Status readPasses(const fb::Block &from, Block &block) {
+    auto fail = [&](const char *what) {
+      return invalidArtifact("block " + quote(block.name) + ": " + what + " is no call of it");
+    };
+    for (uint32_t i = 0; i < sizeOfVector(from.passes()); ++i) {
+      const fb::Pass &pass = *from.passes()->Get(i);
+      Instruction *call = findCall(block, pass.instruction());
+      if (!call)
+        return fail("a pass of a micro-batch");
+      if (pass.piece() >= kMostPieces)
+        return invalidArtifact("block " + quote(block.name) + ": a pass through piece " +
+                               std::to_string(pass.piece()) + " of a model");
+      call->pass = {pass.piece(), pass.micro_batch(), pass.backward()};
+    }
+    for (uint32_t i = 0; i < sizeOfVector(from.layers()); ++i) {
+      Instruction *call = findCall(block, from.layers()->Get(i));
+      if (!call)
+        return fail("a layer");
+      call->isLayer = true;
+    }
     return {};
   }
 

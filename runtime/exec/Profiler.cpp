@@ -88,6 +88,8 @@ InstructionInfo describeInstruction(const Program &program, const Instruction &i
   InstructionInfo info;
   info.kind = fb::EnumNameOpcode(instruction.opcode);
   info.places = program.placesOf(instruction.location);
+  info.pass = instruction.pass;
+  info.isLayer = instruction.isLayer;
   switch (instruction.opcode) {
   case fb::Opcode::launch: {
     const KernelInfo &kernel = program.kernels[instruction.target];

@@ -21,6 +21,7 @@
 
 #include "minigptc/runtime/IndexCheck.h"
 #include "minigptc/runtime/Mesh.h"
+#include "minigptc/runtime/PipelinePass.h"
 #include "minigptc/runtime/TensorType.h"
 #include "runtime/exec/Artifact_generated.h"
 #include "runtime/exec/HostProgram.h"
@@ -32,6 +33,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -89,6 +91,8 @@ struct Instruction {
   uint32_t firstOperand, numInputs, numOutputs;
   uint32_t location;
   uint64_t frame;
+  std::optional<PipelinePass> pass = std::nullopt; ///< that the call is
+  bool isLayer = false;                            ///< a call of a layer of the model, in a pass
 
   /// Devices do something together, here or from here on.
   bool isCollective() const {

@@ -1,6 +1,6 @@
 // The tables of a StepProfile.
 #include "runtime/base/Format.h"
-#include "runtime/train/StepProfile.h"
+#include "runtime/train/StageProfile.h"
 
 #include <algorithm>
 #include <map>
@@ -167,7 +167,10 @@ std::string StepProfile::report() const {
   if (steps().empty())
     return "";
   std::string where = session_.target() == "cpu" ? "" : session_.deviceName();
-  return Report(steps(), session_.threads(), session_.devices(), std::move(where)).text();
+  std::string text =
+      Report(steps(), session_.threads(), session_.devices(), std::move(where)).text();
+  std::optional<StageProfile> stages = StageProfile::measure(steps(), session_.mesh());
+  return stages ? text + "\n" + stages->report() : text;
 }
 
 } // namespace minigptc::runtime

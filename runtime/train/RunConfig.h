@@ -41,6 +41,7 @@ struct ShardingConfig {
   // Of a mesh with an axis `stage`: which blocks each stage has (models/Stages.h).
   std::vector<int64_t> stageBlocks;   ///< how many each piece has; empty: as stageBalance says
   std::string stageBalance = "count"; ///< or cost
+  std::vector<int64_t> stageCosts;    ///< of embedding, blocks, head, measured; empty: their FLOPs
   std::optional<int64_t> stageChunks; ///< pieces of a stage; none: 2 if interleaved, else 1
 };
 
@@ -80,9 +81,9 @@ struct DataConfig {
   /// Several token files to train on, each FILE or FILE=WEIGHT.
   std::vector<std::string> mixture;
   std::string rows = "packed"; ///< or documents: each a row of its own, filled up
-  std::string textPath;           ///< a text, trained on as bytes if there is no tokenizer
-  std::string tokenizer;          ///< folder or tokenizer.json
-  std::string tokenizerHash;      ///< that it must have; in checkpoints, that it had
+  std::string textPath;        ///< a text, trained on as bytes if there is no tokenizer
+  std::string tokenizer;       ///< folder or tokenizer.json
+  std::string tokenizerHash;   ///< that it must have; in checkpoints, that it had
   std::optional<int64_t> ignoreIndex;
   std::optional<int64_t> separator; ///< the token that ends a document; none: what files say
 
@@ -148,6 +149,7 @@ template <typename Config, typename Visitor> void visitConfig(Config &config, Vi
   visit("sharding", "bucket_bytes", h.bucketBytes);
   visit("sharding", "stage_blocks", h.stageBlocks);
   visit("sharding", "stage_balance", h.stageBalance);
+  visit("sharding", "stage_costs", h.stageCosts);
   visit("sharding", "stage_chunks", h.stageChunks);
   auto &o = config.optimizer;
   visit("optimizer", "type", o.type);

@@ -3,9 +3,11 @@
 #include "runtime/base/Clock.h"
 #include "runtime/base/File.h"
 #include "runtime/base/TraceFile.h"
+#include "runtime/train/StageProfile.h"
 
 #include <algorithm>
 #include <cstdio>
+#include <utility>
 
 namespace minigptc::runtime {
 namespace {
@@ -20,6 +22,23 @@ struct Tracks {
   }
   int ofThread(int64_t device, int thread) const { return ofDevice(device) + 1 + thread; }
 };
+
+/// "F3", "B0"; of stages with several pieces the letter of theirs behind it, as in "F3b".
+std::string labelOf(const PipelinePass &pass, const StageProfile &pipeline) {
+  std::string label = (pass.backward ? "B" : "F") + std::to_string(pass.microBatch);
+  int64_t chunk = pass.piece / pipeline.stages;
+  if (pipeline.chunks == 1)
+    return label;
+  return label + (chunk < 26 ? std::string(1, char('a' + chunk)) : "." + std::to_string(chunk));
+}
+
+void nameAsPass(TraceSpan &span, const PipelinePass &pass, const StageProfile &pipeline) {
+  span.arguments.emplace_back("calls", std::exchange(span.name, labelOf(pass, pipeline)));
+  span.category = pass.backward ? "backward" : "forward";
+  span.arguments.emplace_back("piece", double(pass.piece));
+  span.arguments.emplace_back("micro-batch", double(pass.microBatch));
+}
+
 /// Shorter waits are the end of any parallel loop.
 constexpr int64_t kShortestWait = 1000;
 
@@ -120,12 +139,20 @@ std::string StepProfile::trace() const {
   if (steps().empty())
     return "";
   Tracks tracks{int(session_.devices()), session_.threads()};
+  std::optional<StageProfile> pipeline = StageProfile::measure(steps(), session_.mesh());
   TraceFile trace("minigptc on " + session_.deviceName());
+  if (pipeline)
+    trace.addMember("pipeline", pipeline->json());
   trace.nameTrack(kStepTrack, entry_);
-  for (int device = 0; device < tracks.devices; ++device) {
-    std::string name = tracks.devices == 1 ? "" : "device " + std::to_string(device);
-    if (tracks.devices > 1)
+  DeviceRange here = session_.here();
+  for (int64_t device = here.first; device < here.first + here.count; ++device) {
+    std::string name;
+    if (tracks.devices > 1) {
+      name = "device " + std::to_string(device);
+      if (pipeline)
+        name += ", stage " + std::to_string(session_.mesh().coordinate(device, kStageAxis));
       trace.nameTrack(tracks.ofDevice(device), name);
+    }
     for (int thread = 0; thread < tracks.threads; ++thread)
       trace.nameTrack(tracks.ofThread(device, thread),
                       (name.empty() ? "" : name + ", ") + "thread " + std::to_string(thread));
@@ -138,7 +165,10 @@ std::string StepProfile::trace() const {
                .endNanoseconds = step.endNanoseconds,
                .arguments = {}});
     for (const ProfiledInstruction &instruction : step.instructions) {
-      trace.add(spanOf(instruction, tracks));
+      TraceSpan span = spanOf(instruction, tracks);
+      if (instruction.what->pass)
+        nameAsPass(span, *instruction.what->pass, *pipeline);
+      trace.add(std::move(span));
       addThreads(trace, instruction, tracks);
     }
   }

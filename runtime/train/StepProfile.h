@@ -53,10 +53,11 @@ public:
   /// Those that count: after the warm-up, if there are any.
   std::span<const ProfiledStep> steps() const;
   /// In the format of base/TraceFile.h: the steps with their calls and instructions, then a
-  /// track for each thread; of many devices one after the other. Empty if no step was run.
+  /// track for each thread; of many devices one after the other. Of a pipeline, passes of
+  /// micro-batches are "F0", "B0", …, and `pipeline` is a StageProfile. Empty if no step was run.
   std::string trace() const;
   /// Two tables: the most expensive lines, and every kernel and product of at least 0.1 %;
-  /// the mean over devices.
+  /// the mean over devices. Of a pipeline, a third of its stages.
   std::string report() const;
 
 private:

@@ -21,7 +21,8 @@ int64_t mostOf(const ModelCosts &costs, const Counts &blocks) {
   int64_t most = 0;
   size_t at = 0;
   for (size_t piece = 0; piece < blocks.size(); ++piece) {
-    int64_t sum = piece + 1 == blocks.size() ? costs.head : 0;
+    int64_t sum =
+        (piece + 1 == blocks.size() ? costs.head : 0) + (piece == 0 ? costs.embedding : 0);
     for (int64_t i = 0; i < blocks[piece]; ++i)
       sum += costs.blocks[at++];
     most = std::max(most, sum);
@@ -90,6 +91,7 @@ TEST_CASE("Blocks are shared out by cost") {
     for (size_t i = 0, n = 1 + random() % 9; i < n; ++i)
       costs.blocks.push_back(1 + random() % 20);
     costs.head = random() % 30;
+    costs.embedding = random() % 30;
     int64_t pieces = 1 + int64_t(random() % costs.blocks.size());
     Counts blocks = splitByCost(costs, pieces);
     REQUIRE(int64_t(blocks.size()) == pieces);
@@ -178,6 +180,38 @@ TEST_CASE("Stages that do not go are refused") {
   CHECK_THAT(whyNot(config), Contains("1 is no multiple of that"));
   config.training.schedule = "zigzag";
   CHECK_THAT(whyNot(config), Contains("there is no schedule 'zigzag'"));
+}
+
+TEST_CASE("Measured costs count all parts of a model") {
+  runtime::RunConfig config = miniGpt({2}, {"stage"});
+  config.sharding.stageBalance = "cost";
+  config.sharding.stageCosts = {50, 10, 10, 10, 10, 10, 10, 10, 10, 0};
+  StagePlan plan = planOf(config);
+  CHECK(plan.blocks == Counts{2, 6}); // The embedding is as much as five blocks.
+  CHECK(plan.costs == Counts{70, 60});
+  config.sharding.stageCosts = {0, 10, 10, 10, 10, 10, 10, 10, 10, 50};
+  CHECK(planOf(config).blocks == Counts{6, 2});
+  config.sharding.stageCosts = {0, 10, 10, 10, 10, 10, 10, 10, 10};
+  CHECK_THAT(whyNot(config),
+             Contains("sharding.stage_costs is [0, 10, 10, 10, 10, 10, 10, 10, 10], "
+                      "9 numbers, but there are an embedding, 8 blocks and a head"));
+  config.sharding.stageCosts.assign(10, 0);
+  CHECK_THAT(whyNot(config), Contains("nothing costs anything"));
+}
+
+TEST_CASE("Stages that count makes much dearer than cost are remarked on") {
+  runtime::RunConfig config = miniGpt({2}, {"stage"});
+  CHECK(remarkOnBalance(planOf(config)) == "");
+  config.sharding.stageCosts = {0, 10, 10, 10, 10, 10, 10, 10, 10, 40};
+  CHECK(remarkOnBalance(planOf(config)) ==
+        "blocks shared out by count leave stage 1 with 66.7 % of what all cost, of 2 stages; "
+        "sharding.stage_balance=cost would leave 50.0 % to the dearest, with [6, 2] blocks instead "
+        "of [4, 4]");
+  config.sharding.stageBalance = "cost";
+  CHECK(remarkOnBalance(planOf(config)) == "");
+  config.sharding.stageBalance = "count";
+  config.sharding.stageBlocks = {4, 4}; // As wished.
+  CHECK(remarkOnBalance(planOf(config)) == "");
 }
 
 TEST_CASE("One micro-batch is remarked on, and as many proposed as a batch can be cut into") {

@@ -78,6 +78,20 @@ TEST_CASE("other files and other versions say what they are") {
   CHECK_THAT(status.help(), Contains("compile it again"));
 }
 
+TEST_CASE("passes and layers of a pipeline are calls") {
+  auto why = [](std::vector<fb::Pass> passes, std::vector<uint32_t> layers) {
+    TestProgram program = makeTestProgram();
+    program.table.blocks[1]->passes = std::move(passes);
+    program.table.blocks[1]->layers = std::move(layers);
+    return readArtifact(program.finish()).status().message();
+  };
+  CHECK(why({fb::Pass(2, 0, 5, true)}, {3}) == "");
+  CHECK_THAT(why({fb::Pass(0, 0, 0, true)}, {}), Contains("a pass of a micro-batch is no call"));
+  CHECK_THAT(why({fb::Pass(99, 0, 0, true)}, {}), Contains("a pass of a micro-batch is no call"));
+  CHECK_THAT(why({fb::Pass(2, ~0u, 0, true)}, {}), Contains("piece 4294967295"));
+  CHECK_THAT(why({}, {4}), Contains("a layer is no call"));
+}
+
 TEST_CASE("an artifact for another machine is refused") {
   auto targetError = [](const std::function<void(fb::TargetT &)> &change) {
     TestProgram program = makeTestProgram();
@@ -129,8 +143,10 @@ TEST_CASE("instructions get operands of the right number and size") {
              Contains("location that is not there"));
   CHECK(instruction(1, [](auto &i) { i = {fb::Opcode::launch, 2, 2, 2, 1, kNoLocation, 0}; }) ==
         "");
-  CHECK_THAT(instruction(1, [](auto &i) { i = {fb::Opcode(uint8_t(fb::Opcode::MAX) + 1), 2, 2, 2, 1, 0, 0}; }),
-             Contains("unknown operation"));
+  CHECK_THAT(
+      instruction(
+          1, [](auto &i) { i = {fb::Opcode(uint8_t(fb::Opcode::MAX) + 1), 2, 2, 2, 1, 0, 0}; }),
+      Contains("unknown operation"));
   CHECK_THAT(instruction(5, [](auto &i) { i = {fb::Opcode::gemm, 1, 12, 2, 1, 0, 0}; }),
              Contains("product that is not there"));
   CHECK_THAT(instruction(5, [](auto &i) { i = {fb::Opcode::gemm, 0, 12, 1, 1, 0, 0}; }),
@@ -366,8 +382,10 @@ TEST_CASE("branches and loops with a condition fit the blocks that they call") {
                   }),
              Contains("takes other operands"));
   CHECK_THAT(with({fb::Opcode::while_loop, 1, 1, 1, 2, 0, 0}), Contains("loop that is not there"));
-  CHECK_THAT(with({fb::Opcode::while_loop, 0, 1, 0, 2, 0, 0}), Contains("carries more than it gets"));
-  CHECK_THAT(with({fb::Opcode::while_loop, 0, 1, 1, 0, 0, 0}), Contains("carries more than it gets"));
+  CHECK_THAT(with({fb::Opcode::while_loop, 0, 1, 0, 2, 0, 0}),
+             Contains("carries more than it gets"));
+  CHECK_THAT(with({fb::Opcode::while_loop, 0, 1, 1, 0, 0, 0}),
+             Contains("carries more than it gets"));
   CHECK_THAT(with({fb::Opcode::while_loop, 0, 0, 1, 2, 0, 0}),
              Contains("1 bytes where 64 are needed"));
   CHECK_THAT(with(loop,

@@ -38,6 +38,7 @@ static std::map<std::string, ConfigRule> makeRules() {
       {"sharding.bucket_bytes", range(1)},
       {"sharding.stage_blocks", range(0)},
       {"sharding.stage_balance", words({"count", "cost"})},
+      {"sharding.stage_costs", range(0, 1e12)},
       {"sharding.stage_chunks", range(1, 1 << 12)},
       {"optimizer.type", words({"adamw", "adam", "sgd"})},
       {"optimizer.lr", range(0, 1e30)},

@@ -48,6 +48,8 @@ std::string stageKeyOf(const RunConfig &config) {
     return "sharding.stage_blocks";
   if (sharding.stageBalance != ShardingConfig().stageBalance)
     return "sharding.stage_balance";
+  if (!sharding.stageCosts.empty())
+    return "sharding.stage_costs";
   return sharding.stageChunks ? "sharding.stage_chunks" : "";
 }
 
@@ -56,6 +58,7 @@ void dropStageKeys(RunConfig &config) {
   config.training.schedule = runtime::TrainingConfig().schedule;
   config.sharding.stageBlocks = defaults.stageBlocks;
   config.sharding.stageBalance = defaults.stageBalance;
+  config.sharding.stageCosts = defaults.stageCosts;
   config.sharding.stageChunks = defaults.stageChunks;
 }
 

@@ -21,7 +21,7 @@ struct ExplainFlags {
   ModelFlags model;
   ExplainOptions options;
   bool json = false, quiet = false, schedule = false;
-  std::string svg; ///< file
+  std::string svg, costs; ///< files
 };
 
 Status print(const std::string &text) {
@@ -44,7 +44,15 @@ Status explainSchedule(const ExplainFlags &flags) {
         .withHelp(config->model.type == "minigpt" ? "as in --mesh stage=2,batch=2,model=2"
                                                   : "as in --mesh stage=2,data=2,tensor=2 --mode "
                                                     "fsdp_tp");
-  ScheduleReport report(*sharding->stages, *config);
+  ScheduleReport report(*sharding, *config);
+  if (!flags.costs.empty()) {
+    runtime::StatusOr<runtime::PipelineCosts> costs = runtime::readPipelineCosts(flags.costs);
+    if (!costs)
+      return costs.status();
+    if (Status status = report.measure(*costs); !status)
+      return Status(status.code(), "'" + flags.costs + "': " + status.message())
+          .withHelp(status.help());
+  }
   if (!flags.svg.empty())
     MINIGPTC_RETURN_IF_ERROR(runtime::writeFileAtomically(flags.svg, report.svg()));
   return print(flags.json ? report.json() : report.text());
@@ -92,9 +100,13 @@ void minigptc::addExplainCommand(CLI::App &app, int &exitStatus) {
   command
       ->add_option("--svg", flags->svg, "Write the schedule's picture to a file, too (--schedule)")
       ->type_name("FILE");
+  command
+      ->add_option("--costs", flags->costs,
+                   "With times that train --profile FILE has measured (--schedule)")
+      ->type_name("FILE");
   command->add_flag("--quiet", flags->quiet, "No remarks");
   command->callback([=, &exitStatus] {
-    bool schedule = flags->schedule || !flags->svg.empty();
+    bool schedule = flags->schedule || !flags->svg.empty() || !flags->costs.empty();
     exitStatus = reportStatus(
         guardCompile([&] { return schedule ? explainSchedule(*flags) : explainModel(*flags); }));
   });

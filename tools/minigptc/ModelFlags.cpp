@@ -60,6 +60,14 @@ runtime::StatusOr<RunConfig> ModelFlags::onDevices(const RunConfig &config) cons
   return builder.finish();
 }
 
+static void remarkOn(const RunConfig &config, const ModelSharding &sharding) {
+  const StagePlan &plan = *sharding.stages;
+  if (plan.pipeline.microBatches == 1)
+    printRemark(remarkOnBubble(plan.pipeline, sequencesOfReplica(config, sharding)));
+  if (std::string remark = remarkOnBalance(plan); !remark.empty())
+    printRemark(remark);
+}
+
 runtime::StatusOr<RunConfig> ModelFlags::resolve(bool quiet) const {
   ConfigBuilder builder;
   // A model named without a preset starts from that model's reference run.
@@ -78,10 +86,9 @@ runtime::StatusOr<RunConfig> ModelFlags::resolve(bool quiet) const {
     for (const std::string &remark : builder.remarks())
       printRemark(remark);
   runtime::StatusOr<RunConfig> config = builder.finish();
-  if (config && !quiet && countStages(*config) > 1 && config->training.microBatches == 1)
+  if (config && !quiet && countStages(*config) > 1)
     if (runtime::StatusOr<ModelSharding> sharding = shardingOf(*config);
         sharding && sharding->stages)
-      printRemark(
-          remarkOnBubble(sharding->stages->pipeline, sequencesOfReplica(*config, *sharding)));
+      remarkOn(*config, *sharding);
   return config;
 }

@@ -2,7 +2,6 @@
 #include "tools/minigptc/ScheduleReport.h"
 
 #include "dialects/dist/Schedules/Picture.h"
-#include "models/ModelSharding.h"
 #include "runtime/base/Format.h"
 #include "tools/minigptc/TextTable.h"
 
@@ -31,20 +30,6 @@ dist::StageCosts costsOf(const StagePlan &plan) {
   return costs;
 }
 
-int64_t costOfStage(const StagePlan &plan, int64_t stage) {
-  int64_t cost = 0;
-  for (int64_t piece = stage; piece < plan.pipeline.pieces(); piece += plan.pipeline.stages)
-    cost += plan.costs[size_t(piece)];
-  return cost;
-}
-
-int64_t costOfAll(const StagePlan &plan) {
-  int64_t cost = 0;
-  for (int64_t piece : plan.costs)
-    cost += piece;
-  return cost;
-}
-
 /// "embedding, blocks 0 to 3".
 std::string contentsOf(const StagePlan &plan, int64_t stage) {
   std::string text = stage == 0 ? "embedding, " : "";
@@ -52,20 +37,40 @@ std::string contentsOf(const StagePlan &plan, int64_t stage) {
   return text + (stage == plan.pipeline.stages - 1 ? ", head" : "");
 }
 
+std::string milliseconds(int64_t nanoseconds) { return format("%.3f", double(nanoseconds) * 1e-6); }
+
 double idleShare(const dist::Simulation &run, int64_t stage) {
   return run.total > 0 ? double(run.idleOf(stage)) / double(run.total) : 0;
 }
 
 } // namespace
 
-ScheduleReport::ScheduleReport(const StagePlan &plan, const runtime::RunConfig &config)
-    : plan_(plan), schedule_(dist::makeSchedule(plan.schedule, plan.pipeline)),
-      ticks_(dist::simulate(schedule_, dist::StageCosts::equal(plan.pipeline, 1, 1))),
-      flops_(dist::simulate(schedule_, costsOf(plan))) {
-  Mesh mesh = meshOf(config.sharding);
-  devicesOfStage_ = mesh.numDevices() / plan.pipeline.stages;
-  int64_t replicas = mesh.size(mesh.has("batch") ? "batch" : "data");
-  sequences_ = config.training.batchSize / plan.pipeline.microBatches / replicas;
+ScheduleReport::ScheduleReport(const ModelSharding &sharding, const runtime::RunConfig &config)
+    : plan_(*sharding.stages), schedule_(dist::makeSchedule(plan_.schedule, plan_.pipeline)),
+      ticks_(dist::simulate(schedule_, dist::StageCosts::equal(plan_.pipeline, 1, 1))),
+      flops_(dist::simulate(schedule_, costsOf(plan_))) {
+  devicesOfStage_ = sharding.mesh.numDevices() / plan_.pipeline.stages;
+  sequences_ = sequencesOfReplica(config, sharding) / plan_.pipeline.microBatches;
+}
+
+runtime::Status ScheduleReport::measure(const runtime::PipelineCosts &costs) {
+  if (int64_t(costs.blocks.size()) != plan_.numBlocks())
+    return runtime::Status(runtime::StatusCode::invalidArgument,
+                           "the costs are of " + counted(int64_t(costs.blocks.size()), "block") +
+                               ", but model.num_layers is " + std::to_string(plan_.numBlocks()))
+        .withHelp("costs are of the model that was profiled, and of its micro-batches");
+  dist::StageCosts times = dist::StageCosts::equal(plan_.pipeline, 0, 0);
+  auto add = [&](int64_t piece, const runtime::PassCost &cost) {
+    times.forward[size_t(piece)] += cost.forward;
+    times.backward[size_t(piece)] += cost.backward;
+  };
+  add(0, costs.embedding);
+  std::vector<int64_t> pieces = plan_.pieces();
+  for (size_t block = 0; block < pieces.size(); ++block)
+    add(pieces[block], costs.blocks[block]);
+  add(plan_.pipeline.pieces() - 1, costs.head);
+  times_ = dist::simulate(schedule_, times);
+  return {};
 }
 
 std::string ScheduleReport::title() const {
@@ -78,15 +83,28 @@ std::string ScheduleReport::title() const {
 }
 
 std::string ScheduleReport::table() const {
-  TextTable table({"stage", "FLOPs", "idle ticks", "idle by FLOPs", "holds at most", "has"},
-                  /*firstNumber=*/0, /*numbers=*/4);
+  std::vector<std::string> header = {"stage", flopsOrCosts(), "idle ticks",
+                                     "idle by " + flopsOrCosts()};
+  if (times_)
+    header.insert(header.end(), {"busy ms", "idle ms", "idle by time"});
+  size_t numbers = header.size();
+  header.insert(header.end(), {"holds at most", "has"});
+  TextTable table(std::move(header), /*firstNumber=*/0, numbers);
   std::string what = plan_.pipeline.chunks > 1 ? "pass" : "micro-batch";
-  for (int64_t stage = 0; stage < plan_.pipeline.stages; ++stage)
-    table.add({std::to_string(stage),
-               percent(double(costOfStage(plan_, stage)) / double(costOfAll(plan_))),
-               std::to_string(ticks_.idleOf(stage)) + " of " + std::to_string(ticks_.total),
-               percent(idleShare(flops_, stage)), counted(dist::mostHeld(schedule_, stage), what),
-               contentsOf(plan_, stage)});
+  for (int64_t stage = 0; stage < plan_.pipeline.stages; ++stage) {
+    std::vector<std::string> row = {
+        std::to_string(stage),
+        percent(double(plan_.costOfStage(stage)) / double(plan_.costOfAll())),
+        std::to_string(ticks_.idleOf(stage)) + " of " + std::to_string(ticks_.total),
+        percent(idleShare(flops_, stage))};
+    if (times_)
+      row.insert(row.end(),
+                 {milliseconds(times_->busyOf(stage)), milliseconds(times_->idleOf(stage)),
+                  percent(idleShare(*times_, stage))});
+    row.insert(row.end(),
+               {counted(dist::mostHeld(schedule_, stage), what), contentsOf(plan_, stage)});
+    table.add(std::move(row));
+  }
   return table.print(/*markdown=*/false);
 }
 
@@ -95,10 +113,14 @@ std::string ScheduleReport::bubbles() const {
   int64_t passes = pipeline.chunks * pipeline.microBatches;
   std::string text =
       format("bubble: %s, (G-1)/(%s+G-1) = %lld/%lld, of stages that cost the same; "
-             "%s by the FLOPs of matrix products\n",
+             "%s by %s\n",
              percent(dist::predictedBubble(pipeline)).c_str(), pipeline.chunks > 1 ? "vM" : "M",
              (long long)(pipeline.stages - 1), (long long)(passes + pipeline.stages - 1),
-             percent(flops_.bubble()).c_str());
+             percent(flops_.bubble()).c_str(),
+             plan_.isMeasured ? "sharding.stage_costs" : "the FLOPs of matrix products");
+  if (times_)
+    text += "        " + percent(times_->bubble()) + " by measured times, where all passes take " +
+            milliseconds(times_->total) + " ms\n";
   dist::Pipeline more = pipeline;
   std::string others;
   for (int64_t factor : {2, 4}) {
@@ -135,13 +157,20 @@ std::string ScheduleReport::json() const {
     for (size_t block = 0; block < pieces.size(); ++block)
       if (plan_.stageOfPiece(pieces[block]) == stage)
         blocks.push_back(block);
-    stages.push_back({{"stage", stage},
-                      {"blocks", blocks},
-                      {"flops_share", double(costOfStage(plan_, stage)) / double(costOfAll(plan_))},
-                      {"idle_ticks", ticks_.idleOf(stage)},
-                      {"idle_by_flops", idleShare(flops_, stage)},
-                      {"held", dist::mostHeld(schedule_, stage)},
-                      {"tasks", tasks}});
+    nlohmann::ordered_json one = {
+        {"stage", stage},
+        {"blocks", blocks},
+        {"flops_share", double(plan_.costOfStage(stage)) / double(plan_.costOfAll())},
+        {"idle_ticks", ticks_.idleOf(stage)},
+        {"idle_by_flops", idleShare(flops_, stage)},
+        {"held", dist::mostHeld(schedule_, stage)}};
+    if (times_) {
+      one["busy_ns"] = times_->busyOf(stage);
+      one["idle_ns"] = times_->idleOf(stage);
+      one["idle_by_time"] = idleShare(*times_, stage);
+    }
+    one["tasks"] = std::move(tasks);
+    stages.push_back(std::move(one));
   }
   nlohmann::ordered_json all = {{"schedule", dist::nameOf(plan_.schedule)},
                                 {"stages", pipeline.stages},
@@ -150,9 +179,15 @@ std::string ScheduleReport::json() const {
                                 {"ticks", ticks_.total},
                                 {"bubble", dist::predictedBubble(pipeline)},
                                 {"bubble_by_flops", flops_.bubble()},
-                                {"messages", pipeline.messages()},
-                                {"by_stage", stages}};
+                                {"messages", pipeline.messages()}};
+  if (times_) {
+    all["passes_ns"] = times_->total;
+    all["bubble_by_time"] = times_->bubble();
+  }
+  all["by_stage"] = std::move(stages);
   return all.dump(2) + "\n";
 }
 
-std::string ScheduleReport::svg() const { return dist::drawSvg(ticks_, title(), kSvgTicks); }
+std::string ScheduleReport::svg() const {
+  return times_ ? dist::drawTimes(*times_, title()) : dist::drawSvg(ticks_, title(), kSvgTicks);
+}

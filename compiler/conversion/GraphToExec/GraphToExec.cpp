@@ -2,6 +2,7 @@
 #include "compiler/conversion/GraphToExec/BufferAssignment.h"
 #include "compiler/conversion/GraphToExec/Instructions.h"
 #include "compiler/conversion/GraphToExec/Passes.h"
+#include "dialects/dist/IR/Task.h"
 #include "dialects/graph/Transforms/FunctionGraph.h"
 #include "mlir/IR/Matchers.h"
 
@@ -150,13 +151,17 @@ private:
 
   void emitCall(func::CallOp call, SmallVector<Value> &ins, ArrayRef<Value> outs) {
     startInOutputs(call, ins, outs);
-    if (lookup(call.getCalleeAttr()).kernel)
+    if (lookup(call.getCalleeAttr()).kernel) {
       exec::LaunchOp::create(builder, call.getLoc(), call.getCalleeAttr(),
                              /*groups=*/IntegerAttr(), ins, outs);
-    else
-      exec::CallOp::create(builder, call.getLoc(), call.getCalleeAttr(), ins, outs,
-                           builder.getI64IntegerAttr(buffers.getCallFrameOffset(call)),
-                           /*count=*/IntegerAttr(), /*strides=*/DenseI64ArrayAttr());
+      return;
+    }
+    auto copy = exec::CallOp::create(builder, call.getLoc(), call.getCalleeAttr(), ins, outs,
+                                     builder.getI64IntegerAttr(buffers.getCallFrameOffset(call)),
+                                     /*count=*/IntegerAttr(), /*strides=*/DenseI64ArrayAttr());
+    for (StringRef mark : {StringRef(dist::attr::kTask), StringRef(dist::attr::kLayer)})
+      if (Attribute value = call->getAttr(mark)) // Of a pipeline, for who measures it.
+        copy->setAttr(mark, value);
   }
 
   /// A repeated call.

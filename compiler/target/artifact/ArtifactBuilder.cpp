@@ -2,6 +2,7 @@
 #include "compiler/target/artifact/ArtifactBuilder.h"
 #include "compiler/target/artifact/ArtifactTypes.h"
 #include "compiler/target/artifact/HostPrograms.h"
+#include "dialects/dist/IR/Task.h"
 #include "dialects/graph/IR/Graph.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -71,7 +72,8 @@ LogicalResult ArtifactBuilder::collectBlock(exec::BlockOp block) {
       builder, builder.CreateString(block.getSymName().str()), block.getNumInputs(),
       builder.CreateVector(argumentSizes), block.getFrameSize(),
       builder.CreateVectorOfStructs(tables.buffers), builder.CreateVector(tables.operands),
-      builder.CreateVectorOfStructs(tables.instructions)));
+      builder.CreateVectorOfStructs(tables.instructions),
+      builder.CreateVectorOfStructs(tables.passes), builder.CreateVector(tables.layers)));
   return success();
 }
 
@@ -84,6 +86,16 @@ void ArtifactBuilder::addInstruction(BlockTables &tables, Operation &op, fb::Opc
       tables.operands.push_back(tables.bufferNumbers.lookup(value));
   tables.instructions.emplace_back(opcode, target, first, inputs.size(), outputs.size(),
                                    locations.number(op.getLoc()), frame);
+}
+
+/// What the call that comes next is in a pipeline.
+void ArtifactBuilder::addMarks(BlockTables &tables, Operation &call) {
+  auto number = uint32_t(tables.instructions.size());
+  if (std::optional<dist::Task> task = dist::getTask(&call))
+    tables.passes.emplace_back(number, task->piece, task->microBatch,
+                               task->phase == graph::Phase::backward);
+  if (call.hasAttr(dist::attr::kLayer))
+    tables.layers.push_back(number);
 }
 
 LogicalResult ArtifactBuilder::visit(Operation &op, BlockTables &tables) {
@@ -124,6 +136,7 @@ LogicalResult ArtifactBuilder::visit(Operation &op, BlockTables &tables) {
         if (failed(callee))
           return failure();
         bool repeats = call.getCount() != 1;
+        addMarks(tables, op);
         addInstruction(tables, op, repeats ? fb::Opcode::repeat : fb::Opcode::call,
                        repeats ? addLoop(call, *callee) : *callee, call.getInputs(),
                        call.getOutputs(), call.getFrame());
@@ -245,8 +258,8 @@ uint32_t ArtifactBuilder::addLoop(exec::CallOp call, uint32_t callee) {
   std::vector<uint64_t> strides(call->getNumOperands(), 0);
   if (std::optional<ArrayRef<int64_t>> given = call.getStrides())
     strides.assign(given->begin(), given->end());
-  loops.push_back(fb::CreateLoop(builder, callee, call.getCount(),
-                                 builder.CreateVector(strides), call.getReverse()));
+  loops.push_back(fb::CreateLoop(builder, callee, call.getCount(), builder.CreateVector(strides),
+                                 call.getReverse()));
   return loops.size() - 1;
 }
 

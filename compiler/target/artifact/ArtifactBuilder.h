@@ -62,6 +62,8 @@ private:
     std::vector<fb::Buffer> buffers;
     std::vector<uint32_t> operands;
     std::vector<fb::Instruction> instructions;
+    std::vector<fb::Pass> passes;
+    std::vector<uint32_t> layers;
     llvm::DenseMap<mlir::Value, uint32_t> starts; ///< by token, numbers of instructions
   };
 
@@ -70,6 +72,7 @@ private:
   void addBuffer(BlockTables &tables, mlir::Value value, fb::Buffer buffer);
   void addInstruction(BlockTables &tables, mlir::Operation &op, fb::Opcode opcode, uint32_t target,
                       mlir::ValueRange inputs, mlir::ValueRange outputs, uint64_t frame = 0);
+  void addMarks(BlockTables &tables, mlir::Operation &call);
   uint32_t constantNumber(mlir::ElementsAttr value);
   uint32_t gemmNumber(exec::GemmOp op);
   llvm::FailureOr<uint32_t> blockNumber(mlir::Operation &op, llvm::StringRef name);

@@ -63,6 +63,8 @@ std::string escaped(std::string_view text) {
 constexpr int64_t kLeft = 80, kTop = 56, kRow = 34, kCell = 30;
 /// A width that long schedules are squeezed into.
 constexpr int64_t kMaxWidth = 2400;
+/// Of a picture to scale; and what is left for notes behind the rows.
+constexpr int64_t kTimesWidth = 1200, kNotes = 160;
 
 template <typename... Values> std::string format(const char *form, Values... values) {
   char buffer[512];
@@ -72,30 +74,52 @@ template <typename... Values> std::string format(const char *form, Values... val
 
 class SvgPicture {
 public:
-  SvgPicture(const Simulation &run, int64_t maxTicks) : run_(run), tick_(tickOf(run, maxTicks)) {
-    ticks_ = (run.total + tick_ - 1) / tick_;
-    width_ = std::min(ticks_ * kCell, kMaxWidth);
-  }
+  SvgPicture(const Simulation &run, int64_t maxTicks)
+      : run_(run), tick_(tickOf(run, maxTicks)), ticks_((run.total + tick_ - 1) / tick_),
+        width_(std::min(ticks_ * kCell, kMaxWidth)), span_(ticks_ * tick_) {}
 
   std::string draw(std::string_view title) {
+    return drawAll(
+        title, [&] { drawTicks(); }, [](int64_t) { return std::string(); });
+  }
+  std::string drawTimes(std::string_view title) {
+    span_ = std::max<int64_t>(run_.total, 1);
+    width_ = kTimesWidth;
+    right_ = kNotes;
+    return drawAll(
+        title, [&] { drawMilliseconds(); },
+        [&](int64_t stage) {
+          int64_t idle = run_.idleOf(stage);
+          return format("idle %.3f ms, %.1f %%", double(idle) * 1e-6,
+                        100 * double(idle) / double(span_));
+        });
+  }
+
+private:
+  template <typename Header, typename Note>
+  std::string drawAll(std::string_view title, Header header, Note note) {
     int64_t rows = run_.pipeline.stages;
     long long height = kTop + rows * kRow + 44;
     text_ = format("<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %lld %lld\" "
                    "font-family=\"sans-serif\" font-size=\"11\">\n",
-                   (long long)(kLeft + width_ + 20), height);
+                   (long long)(kLeft + width_ + right_), height);
     text_ += "<title>" + escaped(title) + "</title>\n";
     text_ += format("<text x=\"%lld\" y=\"20\" font-size=\"14\">", (long long)kLeft) +
              escaped(title) + "</text>\n";
-    drawTicks();
-    for (int64_t stage = 0; stage < rows; ++stage)
+    header();
+    for (int64_t stage = 0; stage < rows; ++stage) {
       drawStage(stage);
+      if (std::string text = note(stage); !text.empty())
+        text_ += format("<text x=\"%lld\" y=\"%lld\">", (long long)(kLeft + width_ + 8),
+                        (long long)(kTop + stage * kRow + 18)) +
+                 text + "</text>\n";
+    }
     drawLegend(kTop + rows * kRow + 16);
     return text_ + "</svg>\n";
   }
 
-private:
   double x(int64_t time) const {
-    return double(kLeft) + double(width_) * double(time) / double(ticks_ * tick_);
+    return double(kLeft) + double(width_) * double(time) / double(span_);
   }
   void drawTicks() {
     int64_t step = std::max<int64_t>(1, (ticks_ * kCell + kMaxWidth - 1) / kMaxWidth);
@@ -103,6 +127,15 @@ private:
       text_ +=
           format("<text x=\"%.1f\" y=\"%lld\" text-anchor=\"middle\" fill=\"#666\">%lld</text>\n",
                  x(i * tick_ + tick_ / 2), (long long)(kTop - 8), (long long)(i + 1));
+  }
+  void drawMilliseconds() {
+    constexpr int64_t kMarks = 10;
+    for (int64_t i = 0; i <= kMarks; ++i) {
+      int64_t time = span_ / kMarks * i;
+      text_ += format("<text x=\"%.1f\" y=\"%lld\" text-anchor=\"middle\" "
+                      "fill=\"#666\">%.3g ms</text>\n",
+                      x(time), (long long)(kTop - 8), double(time) * 1e-6);
+    }
   }
   void drawRect(double from, double to, double y, const char *what, const char *color) {
     text_ += format("<rect class=\"%s\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%lld\" "
@@ -139,7 +172,8 @@ private:
   }
 
   const Simulation &run_;
-  int64_t tick_, ticks_ = 0, width_ = 0;
+  int64_t tick_, ticks_, width_, right_ = 20;
+  int64_t span_; ///< how long what is as wide as the picture takes
   std::string text_;
 };
 
@@ -170,6 +204,10 @@ std::string drawText(const Simulation &run, int64_t maxTicks) {
 
 std::string drawSvg(const Simulation &run, std::string_view title, int64_t maxTicks) {
   return SvgPicture(run, maxTicks).draw(title);
+}
+
+std::string drawTimes(const Simulation &run, std::string_view title) {
+  return SvgPicture(run, /*maxTicks=*/1).drawTimes(title);
 }
 
 } // namespace minigptc::dist

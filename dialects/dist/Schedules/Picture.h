@@ -25,6 +25,9 @@ std::string drawText(const Simulation &run, int64_t maxTicks = 200);
 /// A whole SVG document. `title` is plain text.
 std::string drawSvg(const Simulation &run, std::string_view title, int64_t maxTicks = 200);
 
+/// The same of a run whose times are nanoseconds, to scale, with how long each stage is idle.
+std::string drawTimes(const Simulation &run, std::string_view title);
+
 } // namespace minigptc::dist
 
 #endif // MINIGPTC_DIALECTS_DIST_SCHEDULES_PICTURE_H

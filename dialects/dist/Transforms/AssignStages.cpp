@@ -1,5 +1,6 @@
 //===- AssignStages.cpp - --dist-assign-stages ----------------------------===//
 #include "dialects/dist/IR/Dist.h"
+#include "dialects/dist/IR/Task.h"
 #include "dialects/dist/Transforms/MicroBatches.h"
 #include "dialects/dist/Transforms/Passes.h"
 #include "dialects/dist/Transforms/StagePlacement.h"
@@ -73,7 +74,9 @@ LogicalResult readMarks(func::FuncOp entry, const Pipeline &pipeline) {
                               << pipeline.pieces();
     op.setAttr(attr::kStage, OpBuilder(&op).getI64IntegerAttr(mark.getInt() % pipeline.stages));
     op.removeAttr(graph::attr::kPiece);
-    op.removeAttr(graph::attr::kBackward);
+    bool isBackward = bool(op.removeAttr(graph::attr::kBackward));
+    setTask(&op, {isBackward ? graph::Phase::backward : graph::Phase::forward, mark.getInt(),
+                  /*microBatch=*/0});
   }
   return success();
 }

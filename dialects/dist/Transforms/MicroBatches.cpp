@@ -1,6 +1,7 @@
 //===- MicroBatches.cpp - a loop over micro-batches as tasks --------------===//
 #include "dialects/dist/Transforms/MicroBatches.h"
 #include "dialects/dist/IR/Dist.h"
+#include "dialects/dist/IR/Task.h"
 #include "dialects/graph/IR/Builders.h"
 #include "dialects/graph/IR/Pieces.h"
 #include "dialects/graph/Transforms/CarriedSums.h"
@@ -281,7 +282,8 @@ void MicroBatchLoop::buildTask(int number) {
     map.map(input, writer.addArgument(input.getType()));
   for (Operation *op : ops) {
     Operation *copy = writer.b.getBuilder().clone(*op, map);
-    copy->removeAttr(graph::attr::kPiece);
+    if (copy->removeAttr(graph::attr::kPiece))
+      copy->setAttr(attr::kLayer, builder.getUnitAttr());
     copy->removeAttr(graph::attr::kBackward);
   }
   task.function = writer.finish(
@@ -290,6 +292,7 @@ void MicroBatchLoop::buildTask(int number) {
                             (isBackward(number) ? ".backward" : ".forward") +
                             Twine(pieceOf(number)))
                                .str());
+  graph::setPhase(task.function, phaseOf(number));
   symbols.insert(task.function, Block::iterator(original));
 }
 
@@ -345,6 +348,7 @@ bool MicroBatchLoop::emitTask(int number, int64_t microBatch) {
     operands.push_back(taskOf(input) == kFree ? valueOf(input, microBatch) : map.lookup(input));
   auto call = func::CallOp::create(builder, loop.getLoc(), task.function, operands);
   call->setAttr(attr::kStage, builder.getI64IntegerAttr(stageOf(number)));
+  setTask(call, {phaseOf(number), pieceOf(number), microBatch});
   map.map(task.outputs, call.getResults());
   for (Sum &sum : sums)
     if (taskOf(sum.part) == number) {

@@ -23,6 +23,7 @@
 
 #include "dialects/dist/Schedules/Schedules.h"
 #include "dialects/graph/IR/Graph.h"
+#include "dialects/graph/IR/Phase.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/SymbolTable.h"
 #include "llvm/ADT/MapVector.h"
@@ -57,6 +58,9 @@ private:
 
   int numTasks() const { return int(2 * pipeline.pieces()); }
   bool isBackward(int task) const { return task >= pipeline.pieces(); }
+  graph::Phase phaseOf(int task) const {
+    return isBackward(task) ? graph::Phase::backward : graph::Phase::forward;
+  }
   int64_t pieceOf(int task) const {
     return isBackward(task) ? numTasks() - 1 - task : int64_t(task);
   }

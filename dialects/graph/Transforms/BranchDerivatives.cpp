@@ -79,9 +79,7 @@ private:
         numberIn(made.gradients, argument);
   }
 
-  Value zeros(FunctionWriter &f, Type type) {
-    return f.b.splat(cast<RankedTensorType>(type), 0);
-  }
+  Value zeros(FunctionWriter &f, Type type) { return f.b.splat(cast<RankedTensorType>(type), 0); }
 
   func::FuncOp writeForward(Side &side) {
     FunctionWriter f(side.function.getLoc(), side.function.getContext());
@@ -149,8 +147,8 @@ const BranchDerivative &Differentiator::branchDerivative(CondOp op, const Deriva
                               lookup(op.getOnFalseAttr().getAttr())};
   BranchWriter({functions[0], &onTrue, {}}, {functions[1], &onFalse, {}}, *made).write();
   for (unsigned i : {0, 1}) {
-    insert(made->forward[i], functions[i], ".cond.fwd");
-    insert(made->backward[i], functions[i], ".cond.bwd");
+    insert(made->forward[i], functions[i], Phase::forward, ".cond");
+    insert(made->backward[i], functions[i], Phase::backward, ".cond");
     originals[made->forward[i]] = functions[i];
   }
   return *made;
@@ -177,9 +175,9 @@ SmallVector<Value> Differentiator::callBackward(OpBuilder &builder, CondOp forwa
     operands.push_back(cotangents[number] ? cotangents[number]
                                           : b.zerosLike(forward.getResult(number)));
   func::FuncOp onTrue = derivative.backward[0], onFalse = derivative.backward[1];
-  auto op = CondOp::create(builder, forward.getLoc(), onTrue.getResultTypes(),
-                           forward.getPredicate(), onTrue.getSymName(), onFalse.getSymName(),
-                           operands);
+  auto op =
+      CondOp::create(builder, forward.getLoc(), onTrue.getResultTypes(), forward.getPredicate(),
+                     onTrue.getSymName(), onFalse.getSymName(), operands);
   SmallVector<Value> gradients(forward->getNumOperands()); // The predicate's is none.
   for (auto [argument, result] : llvm::zip_equal(derivative.gradients, op.getResults()))
     gradients[argument + 1] = result;

@@ -8,8 +8,7 @@ using namespace mlir;
 using namespace minigptc::graph;
 
 Differentiator::Differentiator(ModuleOp module, double recomputePrice)
-    : dependence([this](Operation *op) { return lookupAll(op); }),
-      recomputePrice(recomputePrice) {
+    : dependence([this](Operation *op) { return lookupAll(op); }), recomputePrice(recomputePrice) {
   for (auto function : module.getOps<func::FuncOp>())
     functions[function.getSymNameAttr()] = function;
 }
@@ -67,8 +66,8 @@ Differentiator::differentiate(func::FuncOp function, const BitVector &wanted, co
     return failure();
   Derivative &made = **derivative;
   if (made.exists()) {
-    insert(made.forward, function, ".fwd");
-    insert(made.backward, function, ".bwd");
+    insert(made.forward, function, Phase::forward);
+    insert(made.backward, function, Phase::backward);
     originals[made.forward] = function;
   }
   derivatives[function].emplace_back(key, std::move(*derivative));
@@ -97,8 +96,11 @@ SmallVector<Value> Differentiator::callBackward(OpBuilder &builder, Location loc
   });
 }
 
-void Differentiator::insert(func::FuncOp function, func::FuncOp original, StringRef suffix) {
-  std::string base = (original.getSymName() + suffix).str(), unique = base;
+void Differentiator::insert(func::FuncOp function, func::FuncOp original, Phase phase,
+                            StringRef what) {
+  setPhase(function, phase);
+  StringRef suffix = phase == Phase::forward ? ".fwd" : ".bwd";
+  std::string base = (original.getSymName() + what + suffix).str(), unique = base;
   auto toAttr = [&] { return StringAttr::get(function.getContext(), unique); };
   for (unsigned n = 1; functions.contains(toAttr()); ++n)
     unique = base + "." + std::to_string(n);
@@ -137,9 +139,8 @@ Operation *Differentiator::callWithoutSaves(Operation *call, ArrayRef<func::Func
                              mapped.getOperandMaps().getValue(),
                              mapped.getResultMaps().getValue().take_front(kept));
   if (auto loop = dyn_cast<ScanOp>(call))
-    return ScanOp::create(builder, loop.getLoc(), types, original.getSymName(),
-                          loop.getConstants(), loop.getCarried(), loop.getCut(), loop.getCount(),
-                          loop.getReverse());
+    return ScanOp::create(builder, loop.getLoc(), types, original.getSymName(), loop.getConstants(),
+                          loop.getCarried(), loop.getCut(), loop.getCount(), loop.getReverse());
   if (auto cond = dyn_cast<CondOp>(call))
     return CondOp::create(builder, cond.getLoc(), types, cond.getPredicate(), original.getSymName(),
                           func::FuncOp(plain[1]).getSymName(), cond.getInputs());

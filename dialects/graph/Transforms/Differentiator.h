@@ -21,6 +21,7 @@
 #ifndef MINIGPTC_DIALECTS_GRAPH_TRANSFORMS_DIFFERENTIATOR_H
 #define MINIGPTC_DIALECTS_GRAPH_TRANSFORMS_DIFFERENTIATOR_H
 
+#include "dialects/graph/IR/Phase.h"
 #include "dialects/graph/Transforms/Dependence.h"
 #include "mlir/IR/BuiltinOps.h"
 
@@ -164,8 +165,9 @@ private:
   /// All functions that an op may call.
   llvm::SmallVector<mlir::func::FuncOp, 2> lookupAll(mlir::Operation *op) const;
   /// Puts a function after the original and what was made of it before, named
-  /// after the original, with a number where that name is taken.
-  void insert(mlir::func::FuncOp function, mlir::func::FuncOp original, llvm::StringRef suffix);
+  /// after the original and `what`, with a number where that name is taken.
+  void insert(mlir::func::FuncOp function, mlir::func::FuncOp original, Phase phase,
+              llvm::StringRef what = "");
   /// The masks without what no derivative can flow through.
   DerivativeKey makeKey(mlir::func::FuncOp function, const llvm::BitVector &wanted,
                         const llvm::BitVector &live, std::optional<RematPolicy> inherited);
@@ -173,7 +175,8 @@ private:
   /// A forward function whose saved values nobody reads is the function itself.
   void dropUnusedSaves(mlir::Operation *call);
   /// The call of these functions, which save nothing, in place of that.
-  mlir::Operation *callWithoutSaves(mlir::Operation *call, llvm::ArrayRef<mlir::func::FuncOp> plain);
+  mlir::Operation *callWithoutSaves(mlir::Operation *call,
+                                    llvm::ArrayRef<mlir::func::FuncOp> plain);
   /// True for ops that multiply matrices, and calls of functions that do.
   bool isProduct(mlir::Operation *op);
   bool multipliesMatrices(mlir::func::FuncOp function);

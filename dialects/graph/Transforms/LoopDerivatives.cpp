@@ -144,8 +144,8 @@ const LoopDerivative &Differentiator::loopDerivative(ScanOp loop, const Derivati
   made = std::make_unique<LoopDerivative>();
   made->forward = makeForwardBody(shape, derivative);
   made->backward = makeBackwardBody(shape, derivative);
-  insert(made->forward, body, ".loop.fwd");
-  insert(made->backward, body, ".loop.bwd");
+  insert(made->forward, body, Phase::forward, ".loop");
+  insert(made->backward, body, Phase::backward, ".loop");
   originals[made->forward] = body;
   return *made;
 }

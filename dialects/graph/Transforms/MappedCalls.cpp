@@ -65,8 +65,8 @@ const Derivative &Differentiator::withDimensions(func::FuncOp function,
     return *made;
   made->forward = wrap(forward, forward.getArgumentTypes(), results);
   made->backward = wrap(backward, arguments, backward.getResultTypes());
-  insert(made->forward, function, ".fwd");
-  insert(made->backward, function, ".bwd");
+  insert(made->forward, function, Phase::forward);
+  insert(made->backward, function, Phase::backward);
   originals[made->forward] = function;
   return *made;
 }

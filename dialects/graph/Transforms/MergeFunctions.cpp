@@ -1,5 +1,6 @@
 //===- MergeFunctions.cpp - one function for equal ones -------------------===//
 #include "dialects/graph/Transforms/MergeFunctions.h"
+#include "dialects/graph/IR/Phase.h"
 #include "mlir/IR/AttrTypeSubElements.h"
 
 using namespace mlir;
@@ -7,9 +8,12 @@ using namespace minigptc::graph;
 
 namespace {
 
-DictionaryAttr attributesWithoutName(func::FuncOp function) {
+/// Without the name, and without the phase: a forward function that saves nothing is the function
+/// itself, and does what its caller does.
+DictionaryAttr attributesToCompare(func::FuncOp function) {
   NamedAttrList attributes(function->getAttrDictionary());
   attributes.erase(function.getSymNameAttrName());
+  attributes.erase(attr::kPhase);
   return attributes.getDictionary(function.getContext());
 }
 
@@ -19,7 +23,7 @@ llvm::hash_code hashFunction(func::FuncOp function) {
   DenseMap<Value, size_t> numbers;
   auto number = [&](Value value) { numbers.try_emplace(value, numbers.size()); };
   auto hashValue = [&](Value value) { return llvm::hash_value(numbers.lookup(value)); };
-  llvm::hash_code hash = llvm::hash_value(attributesWithoutName(function).getAsOpaquePointer());
+  llvm::hash_code hash = llvm::hash_value(attributesToCompare(function).getAsOpaquePointer());
   function.getBody().walk<WalkOrder::PreOrder>([&](Operation *op) {
     for (Region &region : op->getRegions())
       for (Block &block : region)
@@ -34,7 +38,7 @@ llvm::hash_code hashFunction(func::FuncOp function) {
 }
 
 bool areEqual(func::FuncOp lhs, func::FuncOp rhs) {
-  return attributesWithoutName(lhs) == attributesWithoutName(rhs) &&
+  return attributesToCompare(lhs) == attributesToCompare(rhs) &&
          OperationEquivalence::isRegionEquivalentTo(&lhs.getBody(), &rhs.getBody(),
                                                     OperationEquivalence::IgnoreLocations);
 }

@@ -4,6 +4,7 @@
 
 #include <catch2/catch.hpp>
 #include <cstring>
+#include <functional>
 #include <nlohmann/json.hpp>
 
 using namespace minigptc;
@@ -13,8 +14,9 @@ using Json = nlohmann::json;
 namespace {
 
 /// The program made by hand; the first line is one of the library, called by the second.
-Session openTest() {
+Session openTest(const std::function<void(fb::ArtifactT &)> &change = [](fb::ArtifactT &) {}) {
   test::TestProgram program = test::makeTestProgram();
+  change(program.table);
   program.table.locations[0]->file = "compiler/nn/Layers.cpp";
   StatusOr<Session> session = Session::load(program.finish(), {.threads = 2});
   REQUIRE(session.ok());
@@ -123,6 +125,26 @@ TEST_CASE("profile: the report sums up to the step") {
                            "gemm f32[8,8] x f32[8,8] -> f32[8,8]", "between instructions"})
     CHECK_THAT(report, Catch::Contains(part));
   CHECK_THAT(report, Catch::Contains("model.cpp:20 (compiler/nn/Layers.cpp:10)"));
+}
+
+TEST_CASE("profile: passes of micro-batches are seen as such") {
+  Session session = openTest([](fb::ArtifactT &table) {
+    table.blocks[1]->passes = {fb::Pass(2, 0, 1, false), fb::Pass(3, 0, 1, true)};
+    table.blocks[1]->layers = {2};
+  });
+  StepProfile program(session, "step");
+  runSteps(program, 1);
+  Json trace = Json::parse(program.trace());
+  std::map<std::string, Json> passes;
+  for (const Json &event : trace.at("traceEvents"))
+    if (event.value("cat", "") == "forward" || event.value("cat", "") == "backward")
+      passes[event.at("name")] = event;
+  REQUIRE(passes.size() == 2);
+  CHECK(passes.at("F1").at("cat") == "forward");
+  CHECK(passes.at("B1").at("args").at("calls") == "double");
+  CHECK(passes.at("B1").at("args").at("micro-batch") == 1);
+  CHECK(trace.at("pipeline").at("micro_batches") == 2);
+  CHECK_THAT(program.report(), Catch::Contains("stages of the pipeline: passes take"));
 }
 
 TEST_CASE("profile: names are quoted, whatever they hold") {

@@ -9,6 +9,7 @@
 
 #include "minigptc/runtime/Array.h"
 #include "minigptc/runtime/IndexCheck.h"
+#include "minigptc/runtime/PipelinePass.h"
 #include "minigptc/runtime/ProcessGroup.h"
 #include "minigptc/runtime/Status.h"
 
@@ -89,7 +90,9 @@ struct InstructionInfo {
   std::string shapes; ///< of what it reads and writes: "f32[8,64] -> f32[8]"
   /// FILE:LINE, the place that called it, and so on. May be empty.
   std::vector<std::string> places;
-  double flops = 0, bytes = 0; ///< what the work comes to; 0: not known
+  double flops = 0, bytes = 0;                     ///< what the work comes to; 0: not known
+  std::optional<PipelinePass> pass = std::nullopt; ///< that a call is
+  bool isLayer = false; ///< a call of one of the model's layers, in a pass
 
   /// The innermost place that is not in the library's own layers; "" if there is none.
   std::string_view userPlace() const;

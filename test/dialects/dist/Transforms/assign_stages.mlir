@@ -4,20 +4,20 @@
 // layer makes goes to the second, its gradient back; sums are added behind the calls, on their stage.
 module attributes {dist.pipeline = {chunks = 1 : i64, schedule = "1f1b"}} {
 dist.mesh @mesh = <["stage"=2]>
-// CHECK-LABEL: func.func private @body.forward0(%arg0: tensor<4xf32>, %arg1: tensor<4xf32>) -> tensor<4xf32>
-// CHECK-NEXT: call @fwd(%arg0, %arg1) : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+// CHECK-LABEL: func.func private @body.forward0(%arg0: tensor<4xf32>, %arg1: tensor<4xf32>) -> tensor<4xf32> attributes {graph.phase = "forward"}
+// CHECK-NEXT: call @fwd(%arg0, %arg1) {dist.layer} : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
 // CHECK-LABEL: func.func private @body.backward1(
 // CHECK: func.func @step(%[[W0:[a-z0-9]+]]: tensor<4xf32> {graph.donate = 0 : i64, graph.name = "w0"}, %[[W1:[a-z0-9]+]]: tensor<4xf32> {{.*}}, %[[X:[a-z0-9]+]]: tensor<8xf32>
 // CHECK: %[[X0:.*]] = graph.slice %[[X]] [0] : [4]
-// CHECK: %[[A0:.*]] = call @body.forward0({{.*}}) {dist.stage = 0 : i64}
+// CHECK: %[[A0:.*]] = call @body.forward0({{.*}}) {dist.stage = 0 : i64, dist.task = {micro_batch = 0 : i64, phase = "forward", piece = 0 : i64}}
 // CHECK-NEXT: %[[M0:.*]] = dist.transfer %[[A0]] from 0 to 1
-// CHECK: %[[A1:.*]] = call @body.forward0({{.*}}) {dist.stage = 0 : i64}
+// CHECK: %[[A1:.*]] = call @body.forward0({{.*}}) {dist.stage = 0 : i64, dist.task = {micro_batch = 1 : i64, phase = "forward", piece = 0 : i64}}
 // CHECK-NEXT: %[[M1:.*]] = dist.transfer %[[A1]] from 0 to 1
-// CHECK: %[[B0:.*]] = call @body.forward1(%[[M0]], %[[W1]]) {dist.stage = 1 : i64}
-// CHECK: %[[D0:.*]]:2 = call @body.backward1({{.*}}) {dist.stage = 1 : i64}
+// CHECK: %[[B0:.*]] = call @body.forward1(%[[M0]], %[[W1]]) {dist.stage = 1 : i64, dist.task = {micro_batch = 0 : i64, phase = "forward", piece = 1 : i64}}
+// CHECK: %[[D0:.*]]:2 = call @body.backward1({{.*}}) {dist.stage = 1 : i64, dist.task = {micro_batch = 0 : i64, phase = "backward", piece = 1 : i64}}
 // CHECK-NEXT: %[[N0:.*]] = dist.transfer %[[D0]]#0 from 1 to 0
-// CHECK: %[[B1:.*]] = call @body.forward1(%[[M1]], %[[W1]]) {dist.stage = 1 : i64}
-// CHECK: %[[D1:.*]]:2 = call @body.backward1({{.*}}) {dist.stage = 1 : i64}
+// CHECK: %[[B1:.*]] = call @body.forward1(%[[M1]], %[[W1]]) {dist.stage = 1 : i64, dist.task = {micro_batch = 1 : i64, phase = "forward", piece = 1 : i64}}
+// CHECK: %[[D1:.*]]:2 = call @body.backward1({{.*}}) {dist.stage = 1 : i64, dist.task = {micro_batch = 1 : i64, phase = "backward", piece = 1 : i64}}
 // CHECK-NEXT: %[[N1:.*]] = dist.transfer %[[D1]]#0 from 1 to 0
 // CHECK: %[[G1:.*]] = graph.add %[[D0]]#1, %[[D1]]#1 {dist.stage = 1 : i64}
 // CHECK: %[[C0:.*]] = call @body.backward0(%[[N0]]

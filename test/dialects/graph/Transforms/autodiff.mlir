@@ -88,7 +88,7 @@ func.func @no_path(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
 // it stays one; the forward function is the function itself.
 // CHECK-LABEL: func.func private @g(
 // CHECK-LABEL: func.func private @g.bwd
-// CHECK-SAME: (%arg0: tensor<4x4xf32>, %arg1: tensor<4x4xf32>) -> tensor<4x4xf32> attributes {graph.remat = #graph.remat<nothing>}
+// CHECK-SAME: (%arg0: tensor<4x4xf32>, %arg1: tensor<4x4xf32>) -> tensor<4x4xf32> attributes {graph.phase = "backward", graph.remat = #graph.remat<nothing>}
 // CHECK: graph.dot_general %arg0, %arg0
 // CHECK-LABEL: func.func @checkpoint
 // CHECK: call @g(%arg0)
