@@ -20,10 +20,13 @@ static llvm::SmallSet<unsigned, 4> findDataAxes(ModuleOp module, MeshAttr mesh) 
   for (auto function : module.getOps<func::FuncOp>()) {
     if (!function->hasAttr(graph::attr::kEntry) || !isSharded(function))
       continue;
-    for (BlockArgument argument : function.getArguments())
-      if (!function.getArgAttr(argument.getArgNumber(), attr::kStored))
-        for (const Axes &axes : Sharding::of(argument, mesh)->dims)
-          found.insert(axes.begin(), axes.end());
+    for (BlockArgument argument : function.getArguments()) {
+      if (function.getArgAttr(argument.getArgNumber(), attr::kStored))
+        continue;
+      Sharding sharding = *Sharding::of(argument, mesh);
+      for (const Axes &axes : sharding.dims)
+        found.insert(axes.begin(), axes.end());
+    }
   }
   return found;
 }
