@@ -149,19 +149,23 @@ struct AssignStages : minigptc::dist::impl::DistAssignStagesBase<AssignStages> {
         return signalPassFailure();
       collectStages(entry, used);
     }
-    // A program that makes parameters, say, has no layers; a model has.
-    if (used.none()) {
-      module.emitRemark() << "the mesh has " << stages
-                          << " stages, and no layer is on any: each computes the whole program";
-    } else if (!used.all()) {
-      module.emitError() << "no layer is on stage " << (~used).find_first() << " of " << stages
-                         << "; a pipeline needs a layer for each, or a smaller axis '" << kStageAxis
-                         << "'";
-      return signalPassFailure();
-    }
     placeEntries(entries);
-    if (failed(checkLeft()))
+    if (failed(checkLeft()) || failed(checkUsed(used)))
       signalPassFailure();
+  }
+
+  /// A model has a layer on each stage; a program that makes parameters, say, has none at all.
+  LogicalResult checkUsed(const llvm::SmallBitVector &used) {
+    ModuleOp module = getOperation();
+    if (used.none())
+      module.emitRemark() << "the mesh has " << used.size()
+                          << " stages, and no layer is on any: each computes the whole program";
+    else if (!used.all())
+      return module.emitError() << "no layer is on stage " << (~used).find_first() << " of "
+                                << used.size()
+                                << "; a pipeline needs a layer for each, or a smaller axis '"
+                                << kStageAxis << "'";
+    return success();
   }
 
   void eraseMarks() {

@@ -156,7 +156,7 @@ func.func private @positive(%x: tensor<f32>) -> tensor<i1> {
   %0 = graph.compare GT, %x, %zero : (tensor<f32>, tensor<f32>) -> tensor<i1>
   return %0 : tensor<i1>
 }
-func.func private @halved(%x: tensor<f32>) -> tensor<f32> {
+func.func private @halved(%x: tensor<f32> {graph.donate = 0 : i64}) -> tensor<f32> {
   return %x : tensor<f32>
 }
 func.func private @repeated(%x: tensor<f32>) -> tensor<f32> {
