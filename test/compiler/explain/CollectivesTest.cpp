@@ -35,7 +35,8 @@ const char *kStep = R"mlir(
       loc("model.cpp":7:1)
     return %f : tensor<8x4xf32>
   }
-  func.func private @layer.fwd(%x: tensor<2x4xf32>) -> tensor<2x4xf32> {
+  func.func private @layer.fwd(%x: tensor<2x4xf32>) -> tensor<2x4xf32>
+      attributes {graph.phase = "forward"} {
     %y = func.call @norm(%x) : (tensor<2x4xf32>) -> tensor<2x4xf32>
     %z, %w = dist.all_reduce %y, %x over @mesh ["tensor"] combine = sum
         {dist.origins = [#dist.origin<why = "rows are summed", annotation = "'w2' P('tensor')", instead = "", tensor = "y">,
@@ -45,7 +46,8 @@ const char *kStep = R"mlir(
     %s = dist.all_slice %z over @mesh ["tensor"] dims = [1] : (tensor<2x4xf32>) -> tensor<2x2xf32>
     return %z : tensor<2x4xf32>
   }
-  func.func private @layer.bwd_1(%x: tensor<2x4xf32>) -> tensor<2x4xf32> {
+  func.func private @layer.bwd_1(%x: tensor<2x4xf32>) -> tensor<2x4xf32>
+      attributes {graph.phase = "backward"} {
     %y = func.call @norm(%x) : (tensor<2x4xf32>) -> tensor<2x4xf32>
     return %y : tensor<2x4xf32>
   }
