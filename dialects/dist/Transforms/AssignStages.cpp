@@ -81,15 +81,13 @@ LogicalResult readMarks(func::FuncOp entry, const Pipeline &pipeline) {
   return success();
 }
 
-/// Adds those that have a layer of an entry.
-void collectStages(func::FuncOp entry, llvm::SmallBitVector &stages) {
+/// Those that have a layer of an entry.
+llvm::SmallBitVector stagesOf(func::FuncOp entry, int64_t stages) {
+  llvm::SmallBitVector found{unsigned(stages)};
   for (Operation &op : entry.front())
     if (auto stage = op.getAttrOfType<IntegerAttr>(attr::kStage))
-      stages.set(unsigned(stage.getInt()));
-}
-
-bool hasStages(func::FuncOp entry) {
-  return llvm::any_of(entry.front(), [](Operation &op) { return op.hasAttr(attr::kStage); });
+      found.set(unsigned(stage.getInt()));
+  return found;
 }
 
 /// Results of an entry that knows of no layer (`init`) are where those that take them want them.
@@ -147,9 +145,9 @@ struct AssignStages : minigptc::dist::impl::DistAssignStagesBase<AssignStages> {
     for (func::FuncOp entry : entries) {
       if (failed(cutLoops(entry, symbols, *plan)) || failed(readMarks(entry, plan->pipeline)))
         return signalPassFailure();
-      collectStages(entry, used);
+      used |= stagesOf(entry, stages);
     }
-    placeEntries(entries);
+    placeEntries(entries, stages);
     if (failed(checkLeft()) || failed(checkUsed(used)))
       signalPassFailure();
   }
@@ -175,19 +173,21 @@ struct AssignStages : minigptc::dist::impl::DistAssignStagesBase<AssignStages> {
     });
   }
 
-  void placeEntries(ArrayRef<func::FuncOp> entries) {
+  void placeEntries(ArrayRef<func::FuncOp> entries, int64_t stages) {
     StagePlacement::StagesByName known;
+    SmallVector<func::FuncOp> withoutLayers;
     for (func::FuncOp entry : entries) {
-      if (!hasStages(entry))
+      if (stagesOf(entry, stages).none()) {
+        withoutLayers.push_back(entry);
         continue;
-      StagePlacement placement(entry, countStages(getOperation()));
+      }
+      StagePlacement placement(entry, stages);
       placement.run();
       for (const auto &[name, where] : placement.getStages())
         known.try_emplace(name, where);
     }
-    for (func::FuncOp entry : entries)
-      if (!hasStages(entry))
-        placeResults(entry, known);
+    for (func::FuncOp entry : withoutLayers)
+      placeResults(entry, known);
   }
 
   /// Layers that stand where no stage can take them. Bodies of loops that were cut are left.

@@ -87,6 +87,11 @@ bool FunctionGraph::hasFreeSignature(func::FuncOp function) const {
          !function->hasAttr(attr::kHost) && getUses(function).others.empty();
 }
 
+bool FunctionGraph::isPure(Operation *op) const {
+  auto call = dyn_cast<func::CallOp>(op);
+  return call ? isPure(getCallee(call)) : isMemoryEffectFree(op);
+}
+
 bool FunctionGraph::computePure(func::FuncOp function) const {
   if (function.isDeclaration())
     return false;
@@ -94,10 +99,7 @@ bool FunctionGraph::computePure(func::FuncOp function) const {
               .walk([&](Operation *op) {
                 if (op == function || op->hasTrait<OpTrait::IsTerminator>())
                   return WalkResult::advance();
-                if (auto call = dyn_cast<func::CallOp>(op))
-                  return pure.contains(getCallee(call)) ? WalkResult::advance()
-                                                        : WalkResult::interrupt();
-                return isMemoryEffectFree(op) ? WalkResult::advance() : WalkResult::interrupt();
+                return isPure(op) ? WalkResult::advance() : WalkResult::interrupt();
               })
               .wasInterrupted();
 }
@@ -109,11 +111,7 @@ bool minigptc::graph::isPrivateWithBody(func::FuncOp function) {
 
 void minigptc::graph::eraseDeadOps(Block &block, const FunctionGraph &functions) {
   for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block))) {
-    if (!op.use_empty() || op.hasTrait<OpTrait::IsTerminator>())
-      continue;
-    auto call = dyn_cast<func::CallOp>(op);
-    func::FuncOp callee = call ? functions.getCallee(call) : nullptr;
-    if (call ? callee && functions.isPure(callee) : isMemoryEffectFree(&op))
+    if (op.use_empty() && !op.hasTrait<OpTrait::IsTerminator>() && functions.isPure(&op))
       op.erase();
   }
 }

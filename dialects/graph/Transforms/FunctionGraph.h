@@ -44,6 +44,8 @@ public:
   /// True if all ops of the body (and of the functions it calls) are without
   /// side effects, so that a call without used results can go.
   bool isPure(mlir::func::FuncOp function) const { return pure.contains(function); }
+  /// True if an op is, or calls a function that is.
+  bool isPure(mlir::Operation *op) const;
 
 private:
   llvm::LogicalResult sort(mlir::ModuleOp module);

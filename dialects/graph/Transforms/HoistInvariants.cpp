@@ -20,13 +20,6 @@ static bool isFree(Operation *op) {
                      fusible.getFusionKind() == FusionKind::broadcast);
 }
 
-static int64_t bytesOf(ValueRange values) {
-  int64_t bytes = 0;
-  for (Value value : values)
-    bytes += int64_t(minigptc::graph::detail::bytesOf(value.getType()));
-  return bytes;
-}
-
 namespace {
 /// One body and the scans that call it.
 class Hoister {
@@ -50,11 +43,6 @@ public:
   }
 
 private:
-  bool isPure(Operation *op) const {
-    auto call = dyn_cast<func::CallOp>(op);
-    return call ? functions.isPure(functions.getCallee(call)) : isMemoryEffectFree(op);
-  }
-
   bool isInvariant(Value value) const {
     if (auto argument = dyn_cast<BlockArgument>(value))
       return argument.getArgNumber() < numConstants;
@@ -63,7 +51,7 @@ private:
 
   void findInvariant() {
     for (Operation &op : block.without_terminator())
-      if (isPure(&op) &&
+      if (functions.isPure(&op) &&
           llvm::all_of(op.getOperands(), [&](Value operand) { return isInvariant(operand); }))
         invariant.insert(&op);
   }
@@ -95,7 +83,9 @@ private:
       for (Value operand : before->getOperands())
         if (isa<BlockArgument>(operand))
           arguments.insert(operand);
-    return bytesOf(needed) <= bytesOf(arguments.getArrayRef()) && !llvm::all_of(ops, isFree);
+    return minigptc::graph::detail::bytesOf(ValueRange(needed).getTypes()) <=
+               minigptc::graph::detail::bytesOf(ValueRange(arguments.getArrayRef()).getTypes()) &&
+           !llvm::all_of(ops, isFree);
   }
 
   /// An op, and all that it is computed by, in no order.

@@ -33,11 +33,6 @@ private:
     return block.getArgument(numConstants + number);
   }
 
-  bool mayGo(Operation *op) const {
-    auto call = dyn_cast<func::CallOp>(op);
-    return call ? functions.isPure(functions.getCallee(call)) : isMemoryEffectFree(op);
-  }
-
   /// What is carried and comes out as it went in.
   void findFixed() {
     fixed.resize(numCarried);
@@ -59,7 +54,7 @@ private:
     for (unsigned result : neededResults.set_bits())
       worklist.push_back(terminator->getOperand(result));
     for (Operation &op : block.without_terminator())
-      if (!mayGo(&op))
+      if (!functions.isPure(&op))
         llvm::append_range(worklist, op.getOperands());
     while (!worklist.empty()) {
       Value value = worklist.pop_back_val();
