@@ -1,22 +1,27 @@
 #!/usr/bin/env bash
-# Applies every mutation to a copy of the tree and expects its test to fail.
-#   test/mutations/run.sh PRESET [NAME...]
-# The copy is build/mutations; with ccache, what the presets' own build compiled is not compiled again.
+# Applies mutations to the tree, one after another, and expects the test of each to fail.
+#   test/mutations/run.sh [--tested] [--minutes M] PRESET [NAME...]
+#   --tested      every test has passed with this tree: they are not run before the first mutation
+#   --minutes M   begin no mutation later than this; which ones come first depends on the commit
+# The file that a mutation changes is put back after it, whatever ends this script but SIGKILL.
 set -euo pipefail
-source_dir=$(cd "$(dirname "$0")/../.." && pwd)
-preset=${1:?a preset: release, dev or asan}
-shift
-copy=$source_dir/build/mutations
-mkdir -p "$copy"
+cd "$(dirname "$0")/../.."
+usage() { sed -n '3,5s/^# //p' test/mutations/run.sh >&2; exit 2; }
 
-# Unchanged files keep the times that they have in the copy, so that a second run builds little, but
-# builds again what a mutation was the last to change.
-(cd "$source_dir" && git ls-files --cached --others --exclude-standard -z) |
-  rsync -a --no-times --checksum --files-from=- --from0 --ignore-missing-args "$source_dir/" "$copy/"
-cd "$copy"
+tested=0 minutes=''
+while [[ ${1-} = -* ]]; do
+  case $1 in
+    --tested) tested=1 ;;
+    --minutes) [ $# -ge 2 ] || usage; minutes=$2; shift ;;
+    *) usage ;;
+  esac
+  shift
+done
+[[ $# -gt 0 && $minutes =~ ^[0-9]*$ ]] || usage
+preset=$1 names=("${@:2}")
 build=build/$preset
 
-field() { sed -n "s/^$1=//p" "$2" | head -n 1; }
+field() { sed -n "s/^$1=//p" "test/mutations/$2.mutation" | head -n 1; }
 
 # Replaces the one occurrence of $2 in file $1 by $3.
 replace_once() {
@@ -28,50 +33,65 @@ replace_once() {
   printf '%s' "${text%%"$2"*}$3$rest" >"$1"
 }
 
-runs_test() { # TEST: runs it in the copy; its status
+runs_test() { # TEST: its status
   case $1 in
-    lit:*) (cd "$build/test" && "$(sed -n 's/^MINIGPTC_LIT:[A-Z]*=//p' ../CMakeCache.txt)" -q --filter "${1#lit: }" .) >test.log 2>&1 ;;
-    *) (cd "$build" && ctest -R "$1" --no-tests=error --timeout 300) >test.log 2>&1 ;;
+    lit:*) (cd "$build/test" && "$(sed -n 's/^MINIGPTC_LIT:[A-Z]*=//p' ../CMakeCache.txt)" -q --filter "${1#lit: }" .) >"$log" 2>&1 ;;
+    *) (cd "$build" && ctest -R "$1" --no-tests=error --timeout 300) >"$log" 2>&1 ;;
   esac
 }
 
-names=("$@")
-[ ${#names[@]} -gt 0 ] || for f in "$source_dir"/test/mutations/*.mutation; do names+=("$(basename "$f" .mutation)"); done
-mutation() { echo "$source_dir/test/mutations/$1.mutation"; }
-
-# Without a mutation every test passes, or its failing would say nothing.
-targets=() tests=()
+[ ${#names[@]} -gt 0 ] || mapfile -t names < <(basename -s .mutation -a test/mutations/*.mutation)
 for name in "${names[@]}"; do
-  targets+=($(field target "$(mutation "$name")"))
-  tests+=("$(field test "$(mutation "$name")")")
+  [ -f "test/mutations/$name.mutation" ] || { echo "mutations: there is no test/mutations/$name.mutation" >&2; exit 2; }
 done
-mapfile -t targets < <(printf '%s\n' "${targets[@]}" | sort -u)
-mapfile -t tests < <(printf '%s\n' "${tests[@]}" | sort -u)
-tools/build.sh "$preset" "${targets[@]}" >build.log 2>&1 || { tail -n 20 build.log; exit 1; }
-for test in "${tests[@]}"; do
-  runs_test "$test" || { tail -n 20 test.log; echo "mutations: '$test' fails without a mutation"; exit 1; }
-done
+if [ -n "$minutes" ]; then
+  commit=$(git rev-parse HEAD)
+  mapfile -t names < <(printf '%s\n' "${names[@]}" | shuf --random-source=<(yes "$commit"))
+fi
 
-caught=0
-bad=0
+scratch=$(mktemp -d)
+log=$scratch/log
+changed=''
+put_back() { # With a new time, so that the original is built again.
+  [ -z "$changed" ] || cp "$scratch/original" "$changed"
+  changed=''
+}
+trap 'put_back; rm -rf "$scratch"' EXIT
+trap 'exit 1' INT TERM HUP
+
+if [ $tested = 0 ]; then # A test that fails anyway catches everything.
+  mapfile -t targets < <(for name in "${names[@]}"; do field target "$name"; done | tr ' ' '\n' | sort -u)
+  mapfile -t tests < <(for name in "${names[@]}"; do field test "$name"; done | sort -u)
+  tools/build.sh "$preset" "${targets[@]}" >"$log" 2>&1 || { tail -n 20 "$log"; exit 1; }
+  for test in "${tests[@]}"; do
+    runs_test "$test" || { tail -n 20 "$log"; echo "mutations: '$test' fails without a mutation"; exit 1; }
+  done
+fi
+
+caught=0 bad=0 touched=()
+start=$SECONDS
 for name in "${names[@]}"; do
-  m=$(mutation "$name")
-  file=$(field file "$m")
-  cp -p "$file" original
-  if ! replace_once "$file" "$(field old "$m")" "$(field new "$m")"; then
+  [ -z "$minutes" ] || [ $((SECONDS - start)) -lt $((minutes * 60)) ] || break
+  file=$(field file "$name")
+  cp "$file" "$scratch/original"
+  changed=$file
+  touched+=($(field target "$name"))
+  if ! replace_once "$file" "$(field old "$name")" "$(field new "$name")"; then
     echo "mutation $name: does not apply to $file"
     bad=$((bad + 1))
-  elif ! tools/build.sh "$preset" $(field target "$m") >build.log 2>&1; then
-    echo "mutation $name: does not build (see $copy/build.log)"
+  elif ! tools/build.sh "$preset" $(field target "$name") >"$log" 2>&1; then
+    tail -n 20 "$log"
+    echo "mutation $name: does not build"
     bad=$((bad + 1))
-  elif runs_test "$(field test "$m")"; then
-    echo "mutation $name: NOT CAUGHT: $(field what "$m")"
+  elif runs_test "$(field test "$name")"; then
+    echo "mutation $name: NOT CAUGHT: $(field what "$name")"
     bad=$((bad + 1))
   else
     echo "mutation $name: caught"
     caught=$((caught + 1))
   fi
-  cp original "$file" # With a new time, so that the original is built again.
+  put_back
 done
-echo "$caught mutations caught, $bad not"
+tools/build.sh "$preset" "${touched[@]}" >"$log" 2>&1 || { tail -n 20 "$log"; exit 1; } # No program of a wrong tree is left.
+echo "$caught mutations caught, $bad not, $((${#names[@]} - caught - bad)) of ${#names[@]} not tried${minutes:+ in $minutes minutes}"
 [ $bad -eq 0 ]
