@@ -40,6 +40,9 @@ llvm::FailureOr<DeviceTensors> evaluateLoop(graph::LoopOp loop, const DeviceTens
 llvm::FailureOr<DeviceTensors> evaluateCond(graph::CondOp cond, const DeviceTensors &operands);
 llvm::FailureOr<DeviceTensors> evaluateWhile(graph::WhileOp loop, const DeviceTensors &operands);
 
+/// Prints on the devices on which compiled code does.
+void evaluatePrint(graph::PrintOp op, const DeviceTensors &operands);
+
 } // namespace minigptc::interpreter
 
 #endif // MINIGPTC_COMPILER_INTERPRETER_EVALUATION_H

@@ -73,6 +73,10 @@ private:
     if (auto loop = dyn_cast<graph::WhileOp>(op))
       return evaluateWhile(loop, operands);
     DeviceTensors results(operands.size());
+    if (auto print = dyn_cast<graph::PrintOp>(op)) {
+      evaluatePrint(print, operands);
+      return results;
+    }
     if (auto evaluable = dyn_cast<graph::EvaluableOp>(op)) {
       for (auto [mine, made] : llvm::zip_equal(operands, results))
         if (failed(evaluable.evaluate(mine, made)))

@@ -29,14 +29,15 @@ constexpr StageInfo kStages[] = {
     {Stage::autodiff, "autodiff",
      "graph-infer-index-bounds,graph-inline,graph-simplify-functions,graph-hoist-invariants,"
      "plan-recomputation,graph-autodiff,graph-inline,graph-simplify-functions"},
-    {Stage::step, "step", "func.func(canonicalize,cse),graph-simplify-functions"},
+    {Stage::step, "step", "graph-mark-prints,func.func(canonicalize,cse),graph-simplify-functions"},
     {Stage::stage, "stage", "dist-assign-stages,graph-simplify-functions"},
     {Stage::shard, "shard",
      "dist-separate-local,dist-decompose,dist-split-constants,dist-specialize,dist-propagate,"
      "dist-insert-reshards,dist-hoist-reshards,dist-widen-sums"},
     {Stage::spmd, "spmd", "dist-check,dist-partition,dist-project-stages,dist-bucket"},
     {Stage::fuse, "fuse",
-     "dist-strip,graph-chunk-losses,graph-align-loops,graph-sink-converts,graph-sink-sums,"
+     "dist-strip,graph-chunk-losses,graph-align-loops,graph-mark-prints,graph-sink-converts,"
+     "graph-sink-sums,"
      "func.func(lower-all-slices,graph-decompose{keep-whole-kernels=true},canonicalize,cse,"
      "graph-accumulate-scatters,graph-canonicalize-dots,graph-split-reductions,graph-stack-sums,"
      "cse,graph-accumulate-dots,graph-fuse)"},

@@ -1,5 +1,6 @@
 //===- TraceContext.cpp - the functions being traced ----------------------===//
 #include "compiler/trace/TraceContext.h"
+#include "compiler/analysis/ElementTypes.h"
 #include "dialects/dist/IR/Dist.h"
 #include "dialects/graph/IR/Graph.h"
 #include "dialects/graph/IR/Pieces.h"
@@ -168,18 +169,7 @@ RankedTensorType TraceContext::tensorType(const minigptc::TensorType &type) {
 
 minigptc::TensorType minigptc::detail::toTensorType(Type type) {
   auto tensor = cast<RankedTensorType>(type);
-  Type element = tensor.getElementType();
-  DType dtype = element.isF64()                 ? DType::f64
-                : element.isF32()               ? DType::f32
-                : element.isBF16()              ? DType::bf16
-                : element.isF16()               ? DType::f16
-                : element.isUnsignedInteger(64) ? DType::u64
-                : element.isUnsignedInteger(32) ? DType::u32
-                : element.isInteger(64)         ? DType::i64
-                : element.isInteger(32)         ? DType::i32
-                : element.isInteger(8)          ? DType::i8
-                                                : DType::i1;
-  return {dtype, Shape(tensor.getShape())};
+  return {dtypeOf(tensor.getElementType()), Shape(tensor.getShape())};
 }
 
 minigptc::Value TraceContext::wrap(mlir::Value value) {

@@ -141,6 +141,8 @@ public:
   /// The axes along which devices may hold different values of what the innermost function sees.
   AxisSet varying(mlir::Value value) { return scope().varying.lookup(value); }
   void setVarying(mlir::ValueRange values, AxisSet axes);
+  /// The axes along which not all devices run what is being traced.
+  AxisSet varyingHere() const;
   AxisSet axisSet(llvm::ArrayRef<std::string> axes) const;
   /// "'data', 'model'".
   std::string namesOf(AxisSet axes) const;

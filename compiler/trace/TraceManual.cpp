@@ -28,6 +28,13 @@ void TraceContext::setVarying(ValueRange values, AxisSet axes) {
       scope().varying.erase(value);
 }
 
+AxisSet TraceContext::varyingHere() const {
+  AxisSet axes = 0;
+  for (const auto &scope : scopes)
+    axes |= scope->capturedVary;
+  return axes;
+}
+
 AxisSet TraceContext::axisSet(ArrayRef<std::string> axes) const {
   AxisSet set = 0, bit = 1;
   for (const MeshAxis &axis : mesh().axes()) {

@@ -2,6 +2,7 @@
 #include "minigptc/trace/Transforms.h"
 #include "compiler/trace/Arguments.h"
 #include "compiler/trace/Emit.h"
+#include "dialects/graph/IR/Silent.h"
 #include "minigptc/trace/Ops.h"
 #include "runtime/base/Scalar.h"
 
@@ -148,6 +149,8 @@ Vjp minigptc::detail::runVjp(const TreeFunction &fn, std::span<const Tree> argum
       localOperands.push_back(emit.context.localize(operand, where));
     graph::VjpOp vjp = emitVjp(emit, function, localOperands, varying,
                                emit.context.localize(cotangent, where), wrt);
+    // The call that gave the value has printed.
+    vjp->setAttr(graph::attr::kSilent, mlir::UnitAttr::get(emit.context.mlir()));
     mlir::ValueRange grads = vjp.getResults().drop_front(expected.size());
     Tree trees;
     for (size_t i = 0; i < structure.size(); ++i) {

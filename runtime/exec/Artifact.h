@@ -33,7 +33,7 @@ namespace minigptc::runtime {
 
 inline constexpr char kArtifactMagic[8] = {'M', 'I', 'N', 'I', 'G', 'P', 'T', 'C'};
 /// Changes whenever header, metadata or the kernels' calling convention do.
-inline constexpr uint32_t kArtifactVersion = 5;
+inline constexpr uint32_t kArtifactVersion = 6;
 inline constexpr uint64_t kPageSize = 4096;
 /// Alignment of frames, arguments, constants and of the buffers inside them.
 inline constexpr uint64_t kBufferAlignment = 64;

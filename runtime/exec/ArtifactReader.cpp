@@ -147,6 +147,7 @@ public:
     MINIGPTC_RETURN_IF_ERROR(readHostPrograms());
     MINIGPTC_RETURN_IF_ERROR(readDevices(table_, program_));
     MINIGPTC_RETURN_IF_ERROR(readMessages(table_, program_));
+    MINIGPTC_RETURN_IF_ERROR(readPrints(table_, program_));
     MINIGPTC_RETURN_IF_ERROR(readBlocks());
     for (const Block &block : program_.blocks)
       MINIGPTC_RETURN_IF_ERROR(checkBlock(program_, block));

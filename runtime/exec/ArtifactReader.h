@@ -56,6 +56,8 @@ StatusOr<GemmInfo> readGemm(const fb::Gemm &gemm);
 Status readDevices(const fb::Artifact &table, Program &program);
 /// After the mesh.
 Status readMessages(const fb::Artifact &table, Program &program);
+/// After the groups.
+Status readPrints(const fb::Artifact &table, Program &program);
 /// How a parameter, whose `type` is read, lies on the mesh.
 Status readLayout(const fb::Parameter &from, const Mesh &mesh, ParameterDecl &decl);
 /// Everything of a block that needs the other tables; `program` has all its blocks.

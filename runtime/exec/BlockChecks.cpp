@@ -128,6 +128,7 @@ private:
     case fb::Opcode::while_loop: return checkWhile(instruction);
     case fb::Opcode::send:
     case fb::Opcode::recv: return checkMessage(instruction);
+    case fb::Opcode::print: return checkPrint(instruction);
     }
     return fail("unknown operation");
   }
@@ -360,6 +361,17 @@ private:
       return fail("a message is one operand");
     return need(operand(instruction, 0),
                 uint64_t(program_.messages[instruction.target].type.numBytes()));
+  }
+
+  Status checkPrint(const Instruction &instruction) const {
+    if (instruction.target >= program_.prints.size())
+      return fail("a print that is not there");
+    const Print &print = program_.prints[instruction.target];
+    if (instruction.numInputs != print.types.size() || instruction.numOutputs != 0)
+      return fail("a print of another number of tensors");
+    for (uint32_t i = 0; i < instruction.numInputs; ++i)
+      MINIGPTC_RETURN_IF_ERROR(need(input(instruction, i), uint64_t(print.types[i].numBytes())));
+    return {};
   }
 
   Status checkDeviceIndex(const Instruction &instruction) const {

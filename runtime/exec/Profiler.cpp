@@ -121,6 +121,7 @@ InstructionInfo describeInstruction(const Program &program, const Instruction &i
     break;
   }
   case fb::Opcode::device_index: info.name = "device index"; break;
+  case fb::Opcode::print: info.name = "a line"; break;
   case fb::Opcode::wait: info.name = "for a collective"; break;
   case fb::Opcode::send:
   case fb::Opcode::recv: {

@@ -12,6 +12,7 @@
 // - registers of scalar programs name earlier ones
 // - what is started is waited for, once, in the same block; what is between leaves its memory alone
 // - groups are of the mesh's devices; parameters lie on the mesh as their specs say
+// - a print has a text before each of its tensors and one behind, and examples as its tensors do
 // - what a stage's block touches of an entry's parameters is on that stage; each message is sent
 //   once and received once, and stages never wait for each other in a ring
 //
@@ -194,6 +195,14 @@ struct Message {
   TensorType type;
 };
 
+/// A line, or one for each example of a `vmap`; see Artifact.fbs.
+struct Print {
+  std::vector<std::string_view> texts;
+  std::vector<TensorType> types;
+  uint32_t examples = 0; ///< dimensions of each tensor that go over the examples
+  DeviceGroup group;     ///< of which the first device prints
+};
+
 struct Entry {
   std::string_view name;
   std::vector<uint32_t> blocks; ///< one for all devices, or one for each stage
@@ -240,6 +249,7 @@ struct Program {
   std::vector<DeviceGroup> groups;
   std::vector<CollectiveProblem> collectives;
   std::vector<Message> messages;
+  std::vector<Print> prints;
 
   /// The blocks that an instruction calls: none, for most.
   std::vector<BlockCall> callsOf(const Instruction &instruction) const;

@@ -58,7 +58,8 @@ private:
                       std::span<void *const> operands, std::byte *frame) {
     switch (instruction.opcode) {
     case fb::Opcode::branch:
-    case fb::Opcode::while_loop: return false;
+    case fb::Opcode::while_loop:
+    case fb::Opcode::print: return false;
     case fb::Opcode::call: return runBlock(program_.blocks[instruction.target], operands, frame);
     case fb::Opcode::repeat: return runLoop(program_.loops[instruction.target], operands, frame);
     case fb::Opcode::scalars: {

@@ -1,7 +1,7 @@
 //===- Recordable.h - which entries can be recorded -------------*- C++ -*-===//
 //
-// A recording has neither branches nor loops that a value of the device decides, and no scalars of
-// the host that are made of such values (RecordedScalars.h).
+// A recording has neither branches nor loops that a value of the device decides, no scalars of the
+// host that are made of such values (RecordedScalars.h), and no prints: the host waits for them.
 //
 //   if (canBeRecorded(program, entry)) …
 //

@@ -15,8 +15,9 @@ static Status interrupted() { return Status(StatusCode::cancelled, "interrupted"
 
 StatusOr<Stepper> Stepper::create(const Program &program, std::shared_ptr<Device> device,
                                   Communicator *communicator) {
-  if (!communicator &&
-      !(program.collectives.empty() && program.groups.empty() && program.messages.empty()))
+  auto hasOthers = [](const DeviceGroup &group) { return group.size() > 1; };
+  if (!communicator && (!program.collectives.empty() || !program.messages.empty() ||
+                        std::ranges::any_of(program.groups, hasOthers)))
     return Status(StatusCode::internal, "a program with collectives and no other devices");
   Stepper stepper(program, device, communicator);
   if (communicator)
@@ -361,6 +362,7 @@ static bool callsBlocks(fb::Opcode opcode) {
 
 Status Stepper::runWhole(const Entry &entry, std::span<void *const> arguments,
                          const StepOptions &options) {
+  isStaged_ = entry.blocks.size() > 1;
   MINIGPTC_RETURN_IF_ERROR(runBlock(blockOf(entry), arguments, arena_->data(), scratch_, options));
   return mail_ ? mail_->finish() : Status();
 }
@@ -541,6 +543,7 @@ Status Stepper::runInstruction(const BoundInstruction &bound) {
   case fb::Opcode::device_index: return writeDeviceIndex(bound);
   case fb::Opcode::send:
   case fb::Opcode::recv: return runMessage(bound);
+  case fb::Opcode::print: return runPrint(bound);
   case fb::Opcode::call:
   case fb::Opcode::repeat:
   case fb::Opcode::branch:

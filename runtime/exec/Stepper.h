@@ -148,6 +148,10 @@ private:
   Status runCollective(const BoundInstruction &bound);
   Status runMessage(const BoundInstruction &bound);
   Status writeDeviceIndex(const BoundInstruction &bound);
+  /// Once all work before is done.
+  Status runPrint(const BoundInstruction &bound);
+  /// Its number in the mesh.
+  int64_t thisDevice() const { return communicator_ ? communicator_->device() : 0; }
   /// What this device does of an entry.
   const Block &blockOf(const Entry &entry) const { return program_->blocks[entry.blockOf(stage_)]; }
 
@@ -155,6 +159,7 @@ private:
   std::shared_ptr<Device> device_;
   Communicator *communicator_;
   int64_t stage_ = 0;
+  bool isStaged_ = false;                ///< the entry that runs has a block for each stage
   std::vector<MessageProblem> messages_; ///< by number; of those that this device has an end of
   std::unique_ptr<Executable> code_;     ///< null if there are no kernels
   std::unique_ptr<Queue> queue_;

@@ -38,7 +38,7 @@ Status Stepper::runMessage(const BoundInstruction &bound) {
 }
 
 Status Stepper::writeDeviceIndex(const BoundInstruction &bound) {
-  int64_t rank = program_->groups[bound.instruction.target].rankOf(communicator_->device());
+  int64_t rank = program_->groups[bound.instruction.target].rankOf(thisDevice());
   void *target = bound.outputs()[0];
   if (recording_)
     return recording_->recordConstant(rank, target, *queue_);

@@ -74,7 +74,7 @@ TEST_CASE("other files and other versions say what they are") {
   CHECK_FALSE(readArtifact({}).ok());
   file[8] = std::byte(kArtifactVersion + 1);
   Status status = readArtifact(file).status();
-  CHECK_THAT(status.message(), Contains("has format 6, this runtime reads format 5"));
+  CHECK_THAT(status.message(), Contains("has format 7, this runtime reads format 6"));
   CHECK_THAT(status.help(), Contains("compile it again"));
 }
 

@@ -88,6 +88,13 @@ std::string targetOf(const runtime::Program &program, const runtime::Instruction
     return message.type.toString() + ", stage " + std::to_string(message.from) + " to " +
            std::to_string(message.to);
   }
+  case fb::Opcode::print: {
+    const runtime::Print &print = program.prints[instruction.target];
+    std::string line = text(print.texts[0]);
+    for (std::string_view next : std::span(print.texts).subspan(1))
+      line += "{}" + text(next);
+    return line;
+  }
   default: return "";
   }
 }

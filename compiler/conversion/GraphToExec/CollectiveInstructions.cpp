@@ -184,6 +184,40 @@ struct AxisIndex : graph::InstructionOp::ExternalModel<AxisIndex, dist::AxisInde
   }
 };
 
+struct Print : Between<Print, graph::PrintOp> {
+  LogicalResult emitInstruction(Operation *op, OpBuilder &builder, ValueRange inputs,
+                                ValueRange) const {
+    auto print = cast<graph::PrintOp>(op);
+    FailureOr<Group> group = findEqual(print);
+    if (failed(group))
+      return failure();
+    exec::PrintOp::create(builder, op->getLoc(), print.getTexts(), inputs,
+                          uint64_t(print.getExamples()), group->strides, group->sizes);
+    return success();
+  }
+
+private:
+  /// The devices with the same values: along all axes but those that the print names, and that of
+  /// stages.
+  static FailureOr<Group> findEqual(graph::PrintOp print) {
+    dist::MeshOp mesh = dist::findMesh(print->getParentOfType<ModuleOp>());
+    SmallVector<StringRef> own;
+    if (print.getAxes())
+      llvm::append_range(own, print.getAxes()->getAsValueRange<StringAttr>());
+    for (StringRef axis : own)
+      if (!mesh || !llvm::is_contained(mesh.getMesh().getNames(), axis))
+        return print.emitOpError() << "prints along axis '" << axis << "', which no mesh has";
+    if (!mesh)
+      return Group();
+    SmallVector<StringRef> others;
+    for (StringRef axis : mesh.getMesh().getNames())
+      if (axis != dist::kStageAxis && !llvm::is_contained(own, axis))
+        others.push_back(axis);
+    return findGroup(print, FlatSymbolRefAttr::get(mesh.getSymNameAttr()),
+                     Builder(print.getContext()).getStrArrayAttr(others));
+  }
+};
+
 struct Send : Between<Send, dist::SendOp> {
   LogicalResult emitInstruction(Operation *op, OpBuilder &builder, ValueRange inputs,
                                 ValueRange) const {
@@ -204,6 +238,9 @@ struct Recv : Between<Recv, dist::RecvOp> {
 } // namespace
 
 void minigptc::registerCollectiveInstructionModels(DialectRegistry &registry) {
+  registry.addExtension(+[](MLIRContext *context, graph::GraphDialect *) {
+    graph::PrintOp::attachInterface<Print>(*context);
+  });
   registry.addExtension(+[](MLIRContext *context, dist::DistDialect *) {
     dist::AllGatherOp::attachInterface<AllGather>(*context);
     dist::ReduceScatterOp::attachInterface<ReduceScatter>(*context);

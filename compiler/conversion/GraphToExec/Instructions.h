@@ -10,7 +10,7 @@ namespace minigptc {
 /// Attaches `InstructionOp` to the graph ops that stay outside of kernels:
 /// matrix products, views, host calls.
 void registerInstructionModels(mlir::DialectRegistry &registry);
-/// The same for collectives and `dist.axis_index`.
+/// The same for what knows of other devices: collectives, messages, `dist.axis_index`, prints.
 void registerCollectiveInstructionModels(mlir::DialectRegistry &registry);
 
 /// The `dist.wait` of a collective that is only started, else null.

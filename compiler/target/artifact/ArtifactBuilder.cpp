@@ -207,6 +207,10 @@ LogicalResult ArtifactBuilder::visit(Operation &op, BlockTables &tables) {
                        groupNumber(index.getStrides(), index.getSizes()), {}, index.getTarget());
         return success();
       })
+      .Case([&](exec::PrintOp print) {
+        addInstruction(tables, op, fb::Opcode::print, addPrint(print), print.getValues(), {});
+        return success();
+      })
       .Default([](Operation *other) {
         return other->emitError("the artifact has no instruction for this op");
       });

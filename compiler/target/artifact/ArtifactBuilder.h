@@ -79,6 +79,7 @@ private:
   uint32_t addLoop(exec::CallOp call, uint32_t callee);
   llvm::FailureOr<uint32_t> addBranch(exec::BranchOp op);
   llvm::FailureOr<uint32_t> addWhileLoop(exec::WhileOp op);
+  uint32_t addPrint(exec::PrintOp op);
   uint32_t groupNumber(llvm::ArrayRef<int64_t> strides, llvm::ArrayRef<int64_t> sizes);
   uint32_t collectiveNumber(exec::CollectiveOp op);
   llvm::FailureOr<uint32_t> messageNumber(mlir::Operation &op, uint64_t tag, mlir::Type buffer,
@@ -129,6 +130,7 @@ private:
   Offsets<fb::WhileLoop> whileLoops;
   Offsets<fb::Group> groups;
   Offsets<fb::Collective> collectives;
+  Offsets<fb::Print> prints;
   Offsets<fb::Block> blockTables;
   Offsets<fb::HostProgram> hostPrograms;
 };

@@ -45,6 +45,21 @@ uint32_t ArtifactBuilder::collectiveNumber(exec::CollectiveOp op) {
   return collectives.size() - 1;
 }
 
+uint32_t ArtifactBuilder::addPrint(exec::PrintOp op) {
+  Offsets<flatbuffers::String> texts;
+  for (StringAttr text : op.getTexts().getAsRange<StringAttr>())
+    texts.push_back(writeString(text.getValue()));
+  Offsets<fb::TensorType> types;
+  for (Value value : op.getValues())
+    types.push_back(writeType(cast<ShapedType>(value.getType())));
+  uint32_t group = groupNumber(op.getStrides(), op.getSizes());
+  auto textVector = builder.CreateVector(texts);
+  auto typeVector = builder.CreateVector(types);
+  prints.push_back(
+      fb::CreatePrint(builder, textVector, typeVector, uint32_t(op.getExamples()), group));
+  return prints.size() - 1;
+}
+
 /// Both ends of a message have its number; they are in two parts of one entry.
 FailureOr<uint32_t> ArtifactBuilder::messageNumber(Operation &op, uint64_t tag, Type buffer,
                                                    uint64_t peer, bool sends) {

@@ -228,6 +228,7 @@ std::vector<std::byte> ArtifactBuilder::finish(const TargetCode &code) {
   auto groupVector = builder.CreateVector(groups);
   auto collectiveVector = builder.CreateVector(collectives);
   auto messageVector = builder.CreateVector(writeMessages());
+  auto printVector = builder.CreateVector(prints);
   auto memoryVector = builder.CreateVector(memory);
   auto cubinVector = builder.CreateVector(writeCubins(code));
   auto metadataString = builder.CreateString(metadata ? metadata.str() : "{}");
@@ -236,7 +237,7 @@ std::vector<std::byte> ArtifactBuilder::finish(const TargetCode &code) {
                                     locationVector, memoryVector, metadataString, recomputed,
                                     loopVector, meshVector, groupVector, collectiveVector,
                                     cubinVector, code.emulated.empty() ? nullptr : &emulatedBlob,
-                                    branchVector, whileVector, messageVector));
+                                    branchVector, whileVector, messageVector, printVector));
   auto *begin = reinterpret_cast<const std::byte *>(builder.GetBufferPointer());
   return runtime::assembleArtifact({begin, builder.GetSize()}, blobs);
 }

@@ -1,28 +1,13 @@
 //===- ArtifactTypes.cpp --------------------------------------------------===//
 #include "compiler/target/artifact/ArtifactTypes.h"
+#include "compiler/analysis/ElementTypes.h"
 
 using namespace mlir;
 using namespace minigptc;
 using namespace minigptc::target;
 using fb::ElementType;
 
-ElementType minigptc::target::toElementType(Type type) {
-  if (type.isF64())
-    return ElementType::f64;
-  if (type.isF32())
-    return ElementType::f32;
-  if (type.isBF16())
-    return ElementType::bf16;
-  if (type.isF16())
-    return ElementType::f16;
-  auto integer = cast<IntegerType>(type);
-  switch (integer.getWidth()) {
-  case 64: return integer.isUnsigned() ? ElementType::u64 : ElementType::i64;
-  case 32: return integer.isUnsigned() ? ElementType::u32 : ElementType::i32;
-  case 8: return ElementType::i8;
-  default: return ElementType::i1;
-  }
-}
+ElementType minigptc::target::toElementType(Type type) { return ElementType(dtypeOf(type)); }
 
 uint64_t minigptc::target::byteSize(Type shapedType) {
   auto shaped = cast<ShapedType>(shapedType);

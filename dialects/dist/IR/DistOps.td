@@ -297,7 +297,7 @@ def Dist_AbsentOp : Dist_Op<"absent", [Pure]> {
   let hasVerifier = 1;
 }
 
-def Dist_ManualOp : Dist_Op<"manual", [Pure, Dist_UsesSymbols, DeclareOpInterfaceMethods<MappedCallOp>,
+def Dist_ManualOp : Dist_Op<"manual", [Graph_PureUnlessPrinting, Dist_UsesSymbols, DeclareOpInterfaceMethods<MappedCallOp>,
     DeclareOpInterfaceMethods<ShardingRuleOp>]> {
   let summary = "a function of one device's parts, with collectives of the user's own";
   let description = [{

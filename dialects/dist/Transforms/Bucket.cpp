@@ -301,9 +301,9 @@ private:
   Groups groupsBy(function_ref<int64_t(Operation *)> level) {
     Groups groups;
     Builder builder(block.getParentOp()->getContext());
-    int64_t calls = 0, messages = 0;
+    int64_t calls = 0, messages = 0; // Calls that print count as these.
     for (Operation &op : block) {
-      messages += isMessage(&op); // These keep their order, and what is between them its place.
+      messages += graph::keepsPlace(&op);
       calls += isCallSite(&op) && communication.isIn(&op);
       CollectiveOp collective = getWaitingCollective(&op);
       if (!collective)

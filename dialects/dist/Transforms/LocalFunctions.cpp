@@ -20,6 +20,8 @@ SmallVector<Value> LocalFunctions::emit(OpBuilder &builder, ManualOp manual, Val
   auto callee = module.lookupSymbol<func::FuncOp>(manual.getCalleeAttr());
   if (numUses.lookup(callee.getSymNameAttr()) > 1) {
     auto call = func::CallOp::create(builder, manual.getLoc(), callee, operands);
+    if (graph::prints(manual))
+      call->setAttr(graph::attr::kPrints, builder.getUnitAttr());
     return SmallVector<Value>(call.getResults());
   }
   IRMapping map;

@@ -135,6 +135,10 @@ void MicroBatchLoop::placeFree() {
   for (Operation &op : llvm::reverse(body.front().without_terminator())) {
     if (taskOfOp.contains(&op))
       continue;
+    if (graph::prints(&op)) { // Of what no layer makes: on the first stage.
+      taskOfOp[&op] = 0;
+      continue;
+    }
     SmallBitVector readers = readersOf(&op);
     bool isKept = readers.count() > 1 && isOnOneStage(readers) && op.getNumOperands() > 0 &&
                   llvm::all_of(op.getResultTypes(), [](Type type) {
@@ -156,8 +160,28 @@ Value MicroBatchLoop::nextOf(unsigned carried) {
   return body.front().getTerminator()->getOperand(*resultOf[carried]);
 }
 
+/// Of a sum that nothing reads before the loop is done: it is there only then.
 Value MicroBatchLoop::addendOf(unsigned carried) {
-  return graph::getAddend(body.getArgument(carried), nextOf(carried));
+  Value next = nextOf(carried);
+  return next.hasOneUse() ? graph::getAddend(body.getArgument(carried), next) : Value();
+}
+
+/// What no task makes is made where it is read, maybe more than once: nothing of it may print.
+LogicalResult MicroBatchLoop::checkFree(Value value) const {
+  llvm::SetVector<Operation *> ops;
+  auto add = [&](Value operand) {
+    if (Operation *op = operand.getDefiningOp())
+      ops.insert(op);
+  };
+  add(value);
+  for (size_t i = 0; i < ops.size(); ++i) {
+    if (graph::prints(ops[i]))
+      return ops[i]->emitOpError()
+             << "prints, and has a result that goes from a micro-batch to the "
+                "next one past all layers; print what it makes, behind it";
+    llvm::for_each(ops[i]->getOperands(), add);
+  }
+  return success();
 }
 
 /// Whether two values are made on different stages.
@@ -178,13 +202,16 @@ LogicalResult MicroBatchLoop::findSums() {
       continue;
     if (taskOf(nextOf(operand)) == kFree) {
       freeNext[operand] = nextOf(operand);
+      if (failed(checkFree(freeNext[operand])))
+        return failure();
       continue;
     }
     Value addend = addendOf(operand);
     if (!addend)
-      return loop->emitOpError()
-             << "carries operand " << operand << ", of type " << loop->getOperand(operand).getType()
-             << ", which is no sum; micro-batches of a pipeline only add up what layers make";
+      return loop->emitOpError() << "carries operand " << operand << ", of type "
+                                 << loop->getOperand(operand).getType()
+                                 << ", which is no sum, or is read by an op besides; micro-batches "
+                                    "of a pipeline only add up what layers make";
     addParts(operand, addend);
   }
   keepParts();
@@ -230,7 +257,7 @@ void MicroBatchLoop::keepParts() {
   llvm::copy_if(freeNext, std::back_inserter(kept), [](Value next) { return bool(next); });
   body.front().getTerminator()->setOperands(kept);
   for (Operation &op : llvm::make_early_inc_range(llvm::reverse(body.front())))
-    if (op.use_empty() && &op != body.front().getTerminator()) {
+    if (op.use_empty() && &op != body.front().getTerminator() && !graph::prints(&op)) {
       taskOfOp.erase(&op);
       needed.erase(&op);
       op.erase();
@@ -349,6 +376,8 @@ bool MicroBatchLoop::emitTask(int number, int64_t microBatch) {
   auto call = func::CallOp::create(builder, loop.getLoc(), task.function, operands);
   call->setAttr(attr::kStage, builder.getI64IntegerAttr(stageOf(number)));
   setTask(call, {phaseOf(number), pieceOf(number), microBatch});
+  if (llvm::any_of(task.function.front(), [](Operation &op) { return graph::prints(&op); }))
+    call->setAttr(graph::attr::kPrints, builder.getUnitAttr());
   map.map(task.outputs, call.getResults());
   for (Sum &sum : sums)
     if (taskOf(sum.part) == number) {

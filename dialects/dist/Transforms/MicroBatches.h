@@ -75,6 +75,7 @@ private:
   llvm::FailureOr<int> placeMarked(mlir::Operation *op, int latest, mlir::Value cause);
   void placeFree();
   llvm::LogicalResult findSums();
+  llvm::LogicalResult checkFree(mlir::Value value) const;
   bool splitSums();
   void addParts(unsigned carried, mlir::Value addend);
   mlir::Value nextOf(unsigned carried);

@@ -112,6 +112,11 @@ private:
           before.insert(other);
       lastMessage = number;
     }
+    if (graph::prints(op)) {
+      if (lastPrint)
+        before.insert(*lastPrint);
+      lastPrint = number;
+    }
     for (unsigned producer : before)
       nodes[producer].dependents.push_back(number);
     nodes[number].missing = before.size();
@@ -335,7 +340,7 @@ private:
   std::vector<Buffer> buffers;
   std::vector<SmallVector<unsigned>> makes, reads; ///< buffers, per node
   DenseMap<Value, unsigned> bufferOf;
-  std::optional<unsigned> lastMessage;
+  std::optional<unsigned> lastMessage, lastPrint;
 
   /// What comes after nothing that is not placed: ops, ops that need what is on its way, and
   /// collectives.

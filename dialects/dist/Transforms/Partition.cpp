@@ -240,7 +240,7 @@ void FunctionPartitioner::emitComputation(Operation *op) {
     else
       cloneLocal(local, results);
   }
-  if (results.empty())
+  if (results.size() < op->getNumResults())
     results = emitWhole(local);
   mapping.map(op->getResults(), results);
 }

@@ -45,7 +45,8 @@ public:
   LogicalResult run() {
     if (failed(placeOps()) || failed(placeResults()))
       return failure();
-    needed = findNeededStages(body, resultStages, senderOf);
+    needed =
+        findNeededStages(body, resultStages, stages, [&](Operation *op) { return placeOf(op); });
     if (failed(placeArguments()))
       return failure();
     numberMessages();
@@ -72,6 +73,8 @@ private:
       FailureOr<int64_t> stage = stageOf(&op);
       if (failed(stage))
         return failure();
+      if (graph::prints(&op))
+        printsOn[&op] = *stage = std::max<int64_t>(*stage, 0);
       auto transfer = dyn_cast<TransferOp>(op);
       for (Value result : op.getResults())
         stageOfValue[result] = transfer           ? int64_t(transfer.getTo())
@@ -152,7 +155,15 @@ private:
     return success();
   }
 
+  /// The stage on which an op happens, if not all that need its results.
+  std::optional<int64_t> placeOf(Operation *op) const {
+    auto prints = printsOn.find(op);
+    return prints == printsOn.end() ? senderOf(op) : std::optional(prints->second);
+  }
+
   StageSet neededOn(Operation *op) const {
+    if (auto prints = printsOn.find(op); prints != printsOn.end())
+      return only(prints->second);
     StageSet where{unsigned(stages)};
     for (Value result : op->getResults())
       where |= needed.lookup(result);
@@ -301,7 +312,8 @@ private:
   func::FuncOp entry;
   Block &body;
   int64_t stages;
-  DenseMap<Value, int64_t> stageOfValue; ///< not: kAny
+  DenseMap<Value, int64_t> stageOfValue;   ///< not: kAny
+  DenseMap<Operation *, int64_t> printsOn; ///< stages of what prints
   NeededStages needed;
   SmallVector<StageSet> argumentStages, resultStages;
   DenseMap<std::pair<Operation *, int64_t>, int64_t> tags; ///< by what is sent, and to whom

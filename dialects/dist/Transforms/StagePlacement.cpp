@@ -53,7 +53,8 @@ void StagePlacement::placeOps() {
 /// Whether an op makes a tensor of nothing but scalars: that is made wherever it is read, of which
 /// nobody knows here.
 bool StagePlacement::spreads(Operation *op) const {
-  return !op->hasAttr(attr::kStage) && !llvm::all_of(op->getResults(), isScalar) &&
+  return !op->hasAttr(attr::kStage) && !graph::prints(op) &&
+         !llvm::all_of(op->getResults(), isScalar) &&
          llvm::none_of(op->getOperands(), [&](Value operand) {
            return stageOf(operand) != kAny && !isScalar(operand);
          });
@@ -74,8 +75,8 @@ int64_t StagePlacement::placeOf(Operation *op) const {
     if (!isScalar(operand))
       bytes[stage] += graph::detail::bytesOf(operand.getType());
   }
-  if (bytes.empty())
-    return last;
+  if (bytes.empty()) // What prints is on one stage, even if all could.
+    return last == kAny && graph::prints(op) ? 0 : last;
   return std::max_element(bytes.begin(), bytes.end(),
                           [](auto &a, auto &b) { return a.second < b.second; })
       ->first;
@@ -85,7 +86,7 @@ void StagePlacement::findNeeded() {
   SmallVector<StageSet> ofResults;
   for (Value result : body.getTerminator()->getOperands())
     ofResults.push_back(stageOf(result) == kAny ? allStages(stages) : only(stageOf(result)));
-  needed = findNeededStages(body, ofResults, [&](Operation *op) {
+  needed = findNeededStages(body, ofResults, stages, [&](Operation *op) {
     auto found = stageOfOp.find(op);
     return found == stageOfOp.end() ? std::nullopt : std::optional(found->second);
   });

@@ -1,10 +1,11 @@
 //===- StageSets.cpp - the stages that need a value -----------------------===//
 #include "dialects/dist/Transforms/StageSets.h"
+#include "dialects/graph/IR/Graph.h"
 
-#include "mlir/IR/Operation.h"
 #include "llvm/ADT/STLExtras.h"
 
 using namespace mlir;
+using namespace minigptc;
 using namespace minigptc::dist;
 
 StageSet minigptc::dist::onlyStage(int64_t stage, int64_t stages) {
@@ -21,7 +22,7 @@ SmallVector<int64_t> minigptc::dist::listOf(const StageSet &stages) {
 }
 
 NeededStages
-minigptc::dist::findNeededStages(Block &body, ArrayRef<StageSet> ofResults,
+minigptc::dist::findNeededStages(Block &body, ArrayRef<StageSet> ofResults, int64_t stages,
                                  llvm::function_ref<std::optional<int64_t>(Operation *)> placeOf) {
   NeededStages needed;
   auto need = [&](Value value, const StageSet &where) {
@@ -32,13 +33,13 @@ minigptc::dist::findNeededStages(Block &body, ArrayRef<StageSet> ofResults,
   for (auto [value, where] : llvm::zip_equal(body.getTerminator()->getOperands(), ofResults))
     need(value, where);
   for (Operation &op : llvm::reverse(body.without_terminator())) {
-    StageSet where;
+    StageSet where{unsigned(stages)};
     for (Value result : op.getResults())
       where |= needed.lookup(result);
-    if (where.none())
+    if (where.none() && !graph::prints(&op))
       continue;
     if (std::optional<int64_t> place = placeOf(&op))
-      where = onlyStage(*place, int64_t(where.size()));
+      where = onlyStage(*place, stages);
     for (Value operand : op.getOperands())
       need(operand, where);
   }

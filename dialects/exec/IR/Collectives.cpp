@@ -121,6 +121,20 @@ static LogicalResult verifyMessage(Operation *op, Type type) {
 LogicalResult SendOp::verify() { return verifyMessage(*this, getSource().getType()); }
 LogicalResult RecvOp::verify() { return verifyMessage(*this, getTarget().getType()); }
 
+LogicalResult PrintOp::verify() {
+  if (getTexts().size() != getValues().size() + 1)
+    return emitOpError() << "has " << getTexts().size() << " texts for " << getValues().size()
+                         << " buffers; there must be one before each and one behind the last";
+  for (Value value : getValues()) {
+    if (failed(verifyBufferType(*this, value.getType())))
+      return failure();
+    if (cast<MemRefType>(value.getType()).getRank() < int64_t(getExamples()))
+      return emitOpError() << "has examples along " << getExamples() << " dimensions of a "
+                           << value.getType();
+  }
+  return verifyGroup(*this, getStrides(), getSizes());
+}
+
 LogicalResult DeviceIndexOp::verify() {
   auto type = cast<MemRefType>(getTarget().getType());
   if (type.getRank() != 0 || !type.getElementType().isSignlessInteger(64))

@@ -327,6 +327,24 @@ def Exec_DeviceIndexOp : Exec_Op<"device_index"> {
   let hasVerifier = 1;
 }
 
+def Exec_PrintOp : Exec_Op<"print"> {
+  let summary = "prints a line with the contents of buffers";
+  let description = [{
+    See `graph.print`. Of the devices of a group, as in `exec.collective`, the first one prints. Of
+    an entry that all stages run alike the first stage prints.
+
+    ```mlir
+    exec.print ["loss ", ""] (%loss : memref<f32>) examples = 0 first of [1] [2]
+    ```
+  }];
+  let arguments = (ins StrArrayAttr:$texts, Variadic<AnyMemRef>:$values, I64Attr:$examples,
+      DenseI64ArrayAttr:$strides, DenseI64ArrayAttr:$sizes);
+  let assemblyFormat = [{
+    $texts (`(` $values^ `:` type($values) `)`)? `examples` `=` $examples `first` `of` $strides $sizes attr-dict
+  }];
+  let hasVerifier = 1;
+}
+
 def Exec_SendOp : Exec_Op<"send"> {
   let summary = "sends a buffer to a stage";
   let description = [{

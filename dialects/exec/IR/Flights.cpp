@@ -33,6 +33,10 @@ void minigptc::exec::forEachAccess(Operation *op, function_ref<void(Value, bool)
         see(copy.getSource(), false);
         see(copy.getTarget(), true);
       })
+      .Case([&](PrintOp print) {
+        for (Value value : print.getValues())
+          see(value, false);
+      })
       .Case([&](SendOp send) { see(send.getSource(), false); })
       .Case([&](RecvOp recv) { see(recv.getTarget(), true); })
       .Case([&](DeviceIndexOp index) { see(index.getTarget(), true); });

@@ -119,6 +119,7 @@ static FailureOr<BatchedValues> batchVjp(VjpOp op, Batch &batch) {
                             valuesOf(batch, batch.getOperands(op.getInputs()), flags),
                             valuesOf(batch, batch.getOperands(op.getCotangents()), all->isBatched),
                             op.getWrt());
+  made->setDiscardableAttrs(op->getDiscardableAttrDictionary());
   return tagged(made.getResults(), isBatched);
 }
 

@@ -148,6 +148,7 @@ void attachElementwiseBatchRules(mlir::MLIRContext *context);
 void attachShapeBatchRules(mlir::MLIRContext *context);
 void attachContractionBatchRules(mlir::MLIRContext *context);
 void attachCompositeBatchRules(mlir::MLIRContext *context);
+void attachPrintBatchRule(mlir::MLIRContext *context);
 void attachRandomBatchRules(mlir::MLIRContext *context);
 void attachStructureBatchRules(mlir::MLIRContext *context);
 

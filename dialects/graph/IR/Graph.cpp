@@ -26,6 +26,7 @@ void GraphDialect::initialize() {
   attachShapeBatchRules(getContext());
   attachContractionBatchRules(getContext());
   attachCompositeBatchRules(getContext());
+  attachPrintBatchRule(getContext());
   attachRandomBatchRules(getContext());
   attachStructureBatchRules(getContext());
 }

@@ -90,9 +90,22 @@ double bytesOf(mlir::TypeRange types);
 llvm::LogicalResult inferSameTypes(std::optional<mlir::Location> location, llvm::StringRef opName,
                                    mlir::ValueRange operands,
                                    llvm::SmallVectorImpl<mlir::Type> &inferred);
+/// Of an op that prints, a write.
+void addPrintEffect(mlir::Operation *op,
+                    llvm::SmallVectorImpl<mlir::MemoryEffects::EffectInstance> &effects);
 /// The rule of an op all of whose dimensions pass through.
 ShardingRule elementwiseRule(mlir::Operation *op, Linearity linearity, llvm::ArrayRef<bool> linear);
 } // namespace detail
+
+/// Whether an op prints, or calls a function that does, as far as `attr::kPrints` says
+/// (`--graph-mark-prints`).
+bool prints(mlir::Operation *op);
+/// Whether an op does something besides giving results, other than printing: it is an end of a
+/// message.
+bool isMessage(mlir::Operation *op);
+/// Whether what stands before an op stays before it, and what stands behind it behind: it is an
+/// end of a message, or a call that prints and gives results.
+bool keepsPlace(mlir::Operation *op);
 
 /// Names of discardable attributes that stages agree on.
 namespace attr {
@@ -114,6 +127,8 @@ inline constexpr llvm::StringLiteral kRemat = "graph.remat";
 /// func.func: one body for many calls, by the program's own word (unit): inlining it, small as
 /// it may be, would let its callers grow with the number of layers.
 inline constexpr llvm::StringLiteral kShared = "graph.shared";
+/// Op that calls functions: one of them prints, or calls one that does (unit).
+inline constexpr llvm::StringLiteral kPrints = "graph.prints";
 /// func.func: a kernel (unit); its body is what one launch computes.
 inline constexpr llvm::StringLiteral kKernel = "exec.kernel";
 /// Module: dictionary of the epilogues that the target's matrix products have: bias, sums (of the
@@ -137,6 +152,10 @@ public:
                                                    op->getOperands(), inferred);
   }
 };
+
+/// Marks the ops that are pure unless what they call prints (see Graph_PureUnlessPrinting).
+template <typename ConcreteOp>
+class PureUnlessPrinting : public TraitBase<ConcreteOp, PureUnlessPrinting> {};
 } // namespace mlir::OpTrait
 
 #include "dialects/graph/IR/GraphDialect.h.inc"

@@ -45,6 +45,16 @@ class Graph_PureOp<string mnemonic, list<Trait> traits = [], Trait cost = CostOp
       # fusionKind # "; }" # extraDefinition;
 }
 
+/// Of ops that call functions: pure, but where `graph.prints` says that what they call prints.
+def Graph_PureUnlessPrinting : TraitList<[AlwaysSpeculatable,
+    DeclareOpInterfaceMethods<MemoryEffectsOpInterface>,
+    NativeOpTrait<"PureUnlessPrinting", [], "", [{
+      void $cppClass::getEffects(
+          ::llvm::SmallVectorImpl<::mlir::MemoryEffects::EffectInstance> &effects) {
+        ::minigptc::graph::detail::addPrintEffect(*this, effects);
+      }
+    }]>]>;
+
 defvar Graph_Sharded = DeclareOpInterfaceMethods<ShardingRuleOp>;
 
 /// A pure op all of whose dimensions pass through. `linearity` is that of its rule, in the

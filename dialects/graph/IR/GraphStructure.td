@@ -4,7 +4,7 @@
 
 include "dialects/graph/IR/GraphBase.td"
 
-def Graph_VjpOp : Graph_Op<"vjp", [Pure, AttrSizedOperandSegments,
+def Graph_VjpOp : Graph_Op<"vjp", [Graph_PureUnlessPrinting, AttrSizedOperandSegments,
     DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "results of a function, and its gradient";
   let description = [{
@@ -27,7 +27,7 @@ def Graph_VjpOp : Graph_Op<"vjp", [Pure, AttrSizedOperandSegments,
   }];
 }
 
-def Graph_ScanOp : Graph_Op<"scan", [Pure, AttrSizedOperandSegments,
+def Graph_ScanOp : Graph_Op<"scan", [Graph_PureUnlessPrinting, AttrSizedOperandSegments,
     DeclareOpInterfaceMethods<SymbolUserOpInterface>, DeclareOpInterfaceMethods<LoopOp>]> {
   let summary = "a function called for one part of tensors after the other";
   let description = [{
@@ -61,7 +61,7 @@ def Graph_ScanOp : Graph_Op<"scan", [Pure, AttrSizedOperandSegments,
   }];
 }
 
-def Graph_CondOp : Graph_Op<"cond", [Pure, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+def Graph_CondOp : Graph_Op<"cond", [Graph_PureUnlessPrinting, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "one of two functions called";
   let description = [{
     Calls the private function `onTrue` with the inputs if the predicate, a scalar, is true,
@@ -80,7 +80,7 @@ def Graph_CondOp : Graph_Op<"cond", [Pure, DeclareOpInterfaceMethods<SymbolUserO
   }];
 }
 
-def Graph_WhileOp : Graph_Op<"while", [Pure, AttrSizedOperandSegments, Graph_Differentiable,
+def Graph_WhileOp : Graph_Op<"while", [Graph_PureUnlessPrinting, AttrSizedOperandSegments, Graph_Differentiable,
     DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "a function called as long as a predicate holds";
   let description = [{
@@ -151,6 +151,31 @@ def Graph_ExampleIndexOp : Graph_Op<"example_index", [Pure]> {
   let arguments = (ins StrAttr:$axis);
   let results = (outs Graph_Part:$result);
   let assemblyFormat = "`over` $axis attr-dict `:` type($result)";
+}
+
+def Graph_PrintOp : Graph_Op<"print", [MemoryEffects<[MemWrite]>]> {
+  let summary = "a line with values of the run";
+  let description = [{
+    Prints, when it is run, the first text, the first value, the next text, and so on: there is a
+    text more than values. It is run once, where it stands: it is not dropped, nor merged with its
+    like, keeps its place among other prints of its function, and has no part in a derivative.
+
+    `examples` is the number of dimensions, the first of each value, that go over the examples of
+    a `vmap`: there is a line for each.
+
+    Of a program on a mesh the values are whole, and one device prints them. In the function of a
+    `dist.manual` they are a device's: there each device along `axes` prints, the axes along which
+    they differ.
+
+    ```mlir
+    graph.print ["loss ", ", step ", ""] (%loss, %step : tensor<f32>, tensor<i64>)
+    graph.print ["", ""] (%each : tensor<8x4xf32>) {examples = 1 : i64}
+    ```
+  }];
+  let arguments = (ins Variadic<Graph_Tensor>:$values, StrArrayAttr:$texts,
+      DefaultValuedAttr<I64Attr, "0">:$examples, OptionalAttr<StrArrayAttr>:$axes);
+  let assemblyFormat = "$texts (`(` $values^ `:` type($values) `)`)? attr-dict";
+  let hasVerifier = 1;
 }
 
 def Graph_FusionOp : Graph_Op<"fusion", [Pure, IsolatedFromAbove, SingleBlock]> {

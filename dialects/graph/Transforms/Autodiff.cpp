@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/graph/IR/Builders.h"
+#include "dialects/graph/IR/Silent.h"
 #include "dialects/graph/Transforms/Differentiator.h"
 #include "dialects/graph/Transforms/FunctionGraph.h"
 #include "dialects/graph/Transforms/Passes.h"
@@ -71,6 +72,8 @@ struct Autodiff : minigptc::graph::impl::GraphAutodiffBase<Autodiff> {
     } else {
       forward = func::CallOp::create(builder, loc, callee, vjp.getInputs());
     }
+    if (vjp->hasAttr(attr::kSilent))
+      differentiator.silence(forward);
     SmallVector<Value> outputs(forward.getResults().take_front(callee.getNumResults()));
     for (int64_t argument : vjp.getWrt()) {
       Value gradient = gradients[argument];

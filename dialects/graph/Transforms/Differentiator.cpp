@@ -99,8 +99,11 @@ SmallVector<Value> Differentiator::callBackward(OpBuilder &builder, Location loc
 void Differentiator::insert(func::FuncOp function, func::FuncOp original, Phase phase,
                             StringRef what) {
   setPhase(function, phase);
-  StringRef suffix = phase == Phase::forward ? ".fwd" : ".bwd";
-  std::string base = (original.getSymName() + what + suffix).str(), unique = base;
+  insert(function, original, (what + (phase == Phase::forward ? ".fwd" : ".bwd")).str());
+}
+
+void Differentiator::insert(func::FuncOp function, func::FuncOp original, StringRef suffix) {
+  std::string base = (original.getSymName() + suffix).str(), unique = base;
   auto toAttr = [&] { return StringAttr::get(function.getContext(), unique); };
   for (unsigned n = 1; functions.contains(toAttr()); ++n)
     unique = base + "." + std::to_string(n);

@@ -151,6 +151,9 @@ public:
                                               const BranchDerivative &derivative,
                                               llvm::ArrayRef<mlir::Value> cotangents);
 
+  /// Makes an op call functions that print nothing: what is computed again has printed before.
+  void silence(mlir::Operation *op);
+
   /// Types and places of what the price kept from being saved, in the order decided.
   llvm::ArrayRef<std::pair<mlir::Type, mlir::Location>> getRecomputed() const { return recomputed; }
 
@@ -168,6 +171,7 @@ private:
   /// after the original and `what`, with a number where that name is taken.
   void insert(mlir::func::FuncOp function, mlir::func::FuncOp original, Phase phase,
               llvm::StringRef what = "");
+  void insert(mlir::func::FuncOp function, mlir::func::FuncOp original, llvm::StringRef suffix);
   /// The masks without what no derivative can flow through.
   DerivativeKey makeKey(mlir::func::FuncOp function, const llvm::BitVector &wanted,
                         const llvm::BitVector &live, std::optional<RematPolicy> inherited);
@@ -177,6 +181,10 @@ private:
   /// The call of these functions, which save nothing, in place of that.
   mlir::Operation *callWithoutSaves(mlir::Operation *call,
                                     llvm::ArrayRef<mlir::func::FuncOp> plain);
+  /// True for ops that print, and calls of functions that do (Silence.cpp).
+  bool prints(mlir::Operation *op);
+  bool prints(mlir::func::FuncOp function);
+  mlir::func::FuncOp silent(mlir::func::FuncOp function);
   /// True for ops that multiply matrices, and calls of functions that do.
   bool isProduct(mlir::Operation *op);
   bool multipliesMatrices(mlir::func::FuncOp function);
@@ -193,7 +201,8 @@ private:
       branches;
   llvm::DenseMap<mlir::Operation *, mlir::func::FuncOp> originals; // of forward functions
   llvm::DenseMap<mlir::Operation *, mlir::func::FuncOp> lastOf;    // made of an original
-  llvm::DenseMap<mlir::Operation *, bool> multiplies;
+  llvm::DenseMap<mlir::Operation *, bool> multiplies, printing;
+  llvm::DenseMap<mlir::Operation *, mlir::func::FuncOp> silentOf;
   llvm::DenseMap<mlir::Operation *, double> costs; // of functions
   double recomputePrice;
   llvm::SmallVector<std::pair<mlir::Type, mlir::Location>> recomputed;

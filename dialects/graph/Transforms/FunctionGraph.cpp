@@ -88,8 +88,14 @@ bool FunctionGraph::hasFreeSignature(func::FuncOp function) const {
 }
 
 bool FunctionGraph::isPure(Operation *op) const {
-  auto call = dyn_cast<func::CallOp>(op);
-  return call ? isPure(getCallee(call)) : isMemoryEffectFree(op);
+  bool isFree = isa<func::CallOp>(op) || isMemoryEffectFree(op);
+  forEachReference(op, [&](StringAttr name) {
+    if (func::FuncOp callee = lookup(name))
+      isFree &= isPure(callee);
+    else // Of a function that is not there nothing is known; a mesh does nothing.
+      isFree &= !isa<func::CallOp>(op);
+  });
+  return isFree;
 }
 
 bool FunctionGraph::computePure(func::FuncOp function) const {

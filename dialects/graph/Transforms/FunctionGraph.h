@@ -44,7 +44,7 @@ public:
   /// True if all ops of the body (and of the functions it calls) are without
   /// side effects, so that a call without used results can go.
   bool isPure(mlir::func::FuncOp function) const { return pure.contains(function); }
-  /// True if an op is, or calls a function that is.
+  /// True if neither an op nor the functions that it names have side effects.
   bool isPure(mlir::Operation *op) const;
 
 private:
@@ -62,7 +62,7 @@ private:
 bool isPrivateWithBody(mlir::func::FuncOp function);
 
 /// Erases unused ops without side effects, last to first. Calls of pure
-/// functions count as such.
+/// functions, and loops and branches of such, count as such.
 void eraseDeadOps(mlir::Block &block, const FunctionGraph &functions);
 
 } // namespace minigptc::graph

@@ -62,16 +62,10 @@ FusionOp build(const FusionGroup &group) {
   return fusion;
 }
 
-/// Whether an op does more than compute its results: it sends or receives a message.
-bool keepsOrder(Operation &op) {
-  auto effects = dyn_cast<MemoryEffectOpInterface>(op);
-  return effects && !effects.hasNoEffect();
-}
-
 /// As sortTopologically; and what sends or receives stays in its order, though no value says so,
-/// for on the other side somebody waits. False, with the block as it was, if kernels were merged
-/// across messages so that there is no such order.
-bool sortAroundMessages(Block &block) {
+/// for on the other side somebody waits, and so does what prints. False, with the block as it was,
+/// if kernels were merged across them so that there is no such order.
+bool sortInOrder(Block &block) {
   DenseSet<Operation *> left;
   SmallVector<Operation *> pending, order;
   for (Operation &op : block.without_terminator())
@@ -82,15 +76,16 @@ bool sortAroundMessages(Block &block) {
   };
   while (!pending.empty()) {
     SmallVector<Operation *> waiting;
-    bool messageWaits = false;
+    bool messageWaits = false, printWaits = false;
     for (Operation *op : pending) {
-      bool message = keepsOrder(*op);
-      if (isReady(op) && !(message && messageWaits)) {
+      bool message = isMessage(op), print = prints(op);
+      if (isReady(op) && !(message && messageWaits) && !(print && printWaits)) {
         left.erase(op);
         order.push_back(op);
         continue;
       }
       messageWaits |= message;
+      printWaits |= print;
       waiting.push_back(op);
     }
     if (waiting.size() == pending.size())
@@ -121,7 +116,9 @@ struct Fuse : minigptc::graph::impl::GraphFuseBase<Fuse> {
       for (auto [result, output] : llvm::zip(group.results, fusion.getOutputs()))
         result.replaceAllUsesWith(output);
     eraseDead(block);
-    bool sorted = llvm::any_of(block.without_terminator(), keepsOrder) && sortAroundMessages(block);
+    bool hasOrder = llvm::any_of(block.without_terminator(),
+                                 [](Operation &op) { return isMessage(&op) || prints(&op); });
+    bool sorted = hasOrder && sortInOrder(block);
     if (!sorted && !sortTopologically(&block)) {
       function.emitOpError(
           "has kernels that depend on each other in a circle (an error of this pass)");

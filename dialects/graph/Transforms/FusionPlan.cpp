@@ -241,10 +241,10 @@ private:
   const char *findObstacle(size_t from, size_t into, Kernel &merged) {
     if (!kernels[from].mergeable || !kernels[into].mergeable)
       return "one of the two does not walk rows";
-    // What is sent or received between two ops keeps its place.
+    // What is sent, received or printed between two ops keeps its place.
     if (storage.getMessagesBefore(kernels[from].roots.front()) !=
         storage.getMessagesBefore(kernels[into].roots.front()))
-      return "a message is sent or received between them";
+      return "a message is sent or received, or a call prints, between them";
     SmallVector<Operation *> roots(kernels[from].roots);
     llvm::append_range(roots, kernels[into].roots);
     merged = makeKernel(roots);

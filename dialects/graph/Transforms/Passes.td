@@ -495,4 +495,26 @@ def GraphAutodiff : Pass<"graph-autodiff", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::func::FuncDialect"];
 }
 
+def GraphMarkPrints : Pass<"graph-mark-prints", "::mlir::ModuleOp"> {
+  let summary = "Say of ops that call functions whether these print";
+  let description = [{
+    A `graph.print` may stand deep inside of what an op calls. Passes that run on one function and
+    see no other must not drop such a call, loop or branch, nor merge it with its like, and must
+    keep its place among prints: they look for `graph.prints`, which this pass sets. Passes on the
+    whole module look into the functions themselves.
+
+    ```mlir
+    func.func private @f(%x: tensor<f32>) {
+      graph.print ["x = ", ""] (%x : tensor<f32>)
+      return
+    }
+    call @f(%x) : (tensor<f32>) -> ()
+    ```
+    becomes
+    ```mlir
+    call @f(%x) {graph.prints} : (tensor<f32>) -> ()
+    ```
+  }];
+}
+
 #endif // MINIGPTC_GRAPH_PASSES_TD

@@ -33,8 +33,11 @@ public:
     dependents.resize(ops.size());
     missing.resize(ops.size());
     DenseMap<Value, unsigned> bufferOf;
+    std::optional<unsigned> lastPrint;
     for (auto [number, op] : llvm::enumerate(ops)) {
-      addReads(number, op, bufferOf);
+      addReads(number, op, bufferOf, prints(op) ? lastPrint : std::nullopt);
+      if (prints(op))
+        lastPrint = number;
       addResults(number, op, bufferOf);
     }
     // What is returned is the caller's memory and stays.
@@ -59,8 +62,12 @@ public:
   std::vector<unsigned> missing;                   // ops that must come before
 
 private:
-  void addReads(unsigned number, Operation *op, DenseMap<Value, unsigned> &bufferOf) {
+  /// `after`: another op that comes before it.
+  void addReads(unsigned number, Operation *op, DenseMap<Value, unsigned> &bufferOf,
+                std::optional<unsigned> after) {
     llvm::SmallSetVector<unsigned, 4> read, before;
+    if (after)
+      before.insert(*after);
     for (Value operand : op->getOperands()) {
       if (Operation *producer = operand.getDefiningOp())
         before.insert(numbers[producer]);
@@ -178,7 +185,7 @@ void gatherCalls(Block &block) {
   DenseMap<Attribute, Operation *> last;
   for (Operation &op : llvm::make_early_inc_range(block.without_terminator())) {
     auto call = dyn_cast<func::CallOp>(op);
-    if (!call)
+    if (!call || prints(call))
       continue;
     Operation *&before = last[call.getCalleeAttr()];
     int64_t bytes = 0;
@@ -203,9 +210,7 @@ struct Schedule : minigptc::graph::impl::GraphScheduleBase<Schedule> {
     if (function.isExternal() || function->hasAttr(attr::kKernel) || function->hasAttr(attr::kHost))
       return;
     Block &block = function.getBody().front();
-    if (llvm::any_of(block.without_terminator(), [](Operation &op) {
-          return isa<MemoryEffectOpInterface>(op) && !isMemoryEffectFree(&op);
-        }))
+    if (llvm::any_of(block.without_terminator(), [](Operation &op) { return isMessage(&op); }))
       return; // Messages, and what is between them, stand in an order of their own.
     Problem problem(block);
     Liveness asWritten(problem);

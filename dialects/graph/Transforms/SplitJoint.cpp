@@ -73,7 +73,7 @@ void FunctionDifferentiator::emitForwardOps(Value value, OpBuilder &backward, IR
         there.push_back({result, map.lookup(result)});
     if (there.size() == op->getNumResults())
       continue; // on the stack twice
-    backward.clone(*op, map);
+    parent.silence(backward.clone(*op, map));
     for (auto [result, copy] : there)
       map.map(result, copy);
   }
@@ -139,9 +139,10 @@ void FunctionDifferentiator::buildForward() {
   terminator->setOperands(results);
   joint->setType(FunctionType::get(joint->getContext(), joint->getArgumentTypes(),
                                    ValueRange(results).getTypes()));
-  // Graph functions have no side effects, so calls go like other ops.
-  eraseIf([](Operation *op) {
-    return op->use_empty() && (isMemoryEffectFree(op) || isa<func::CallOp>(op));
+  // Graph functions have no side effects but for prints, so calls go like other ops.
+  eraseIf([&](Operation *op) {
+    return op->use_empty() && (isMemoryEffectFree(op) || isa<func::CallOp>(op)) &&
+           !parent.prints(op);
   });
   for (Operation &op : llvm::make_early_inc_range(body))
     parent.dropUnusedSaves(&op);

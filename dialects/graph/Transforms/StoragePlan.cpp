@@ -67,7 +67,7 @@ StoragePlan::StoragePlan(Block &block) {
 void StoragePlan::countMessages(Block &block) {
   int64_t messages = 0;
   for (Operation &op : block) {
-    messages += isa<MemoryEffectOpInterface>(op) && !isMemoryEffectFree(&op);
+    messages += keepsPlace(&op);
     if (messages > 0)
       messagesBefore[&op] = messages;
   }

@@ -21,7 +21,8 @@ public:
   /// The op that computes an operand inside its reader's kernel, or null where
   /// the reader reads memory.
   mlir::Operation *getInlined(mlir::OpOperand &use) const;
-  /// How many messages are sent or received before an op, in the order of the block.
+  /// How many messages are sent or received, and calls that print made, before an op, in the order
+  /// of the block.
   int64_t getMessagesBefore(mlir::Operation *op) const { return messagesBefore.lookup(op); }
 
 private:

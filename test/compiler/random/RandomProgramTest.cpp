@@ -48,6 +48,7 @@ static bool isStructural(llvm::StringRef op) {
   static const std::set<llvm::StringRef> ops = {"graph.vjp",
                                                 "graph.host_call",
                                                 "graph.fusion",
+                                                "graph.print",
                                                 "graph.yield",
                                                 "graph.scan",
                                                 "graph.cond",

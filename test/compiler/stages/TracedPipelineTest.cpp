@@ -5,6 +5,7 @@
 #include "minigptc/optim/Optimizer.h"
 #include "minigptc/trace/ControlFlow.h"
 #include "minigptc/trace/Pipeline.h"
+#include "minigptc/trace/Print.h"
 #include "runtime/exec/ArtifactReader.h"
 #include "test/support/Compare.h"
 #include "test/support/CompiledModule.h"
@@ -20,6 +21,15 @@ namespace {
 
 constexpr int64_t kVocab = 16, kWidth = 8, kLayers = 4, kContext = 4, kBatch = 16;
 
+/// Whether programs traced now print: "ids", "block", "loss" in each micro-batch, "total" behind
+/// them.
+bool prints = false;
+
+void say(const std::string &what, const Value &value) {
+  if (prints)
+    print(what + " {}", value);
+}
+
 struct Block : nn::Module {
   nn::Linear up{kWidth, 2 * kWidth}, down{2 * kWidth, kWidth};
   nn::Dropout drop{0.25};
@@ -28,7 +38,10 @@ struct Block : nn::Module {
     submodule("down", down);
     submodule("drop", drop);
   }
-  Value forward(Value x) const override { return x + drop(down(tanh(up(x)))); }
+  Value forward(Value x) const override {
+    say("block", mean(x));
+    return x + drop(down(tanh(up(x))));
+  }
   std::string kind() const override { return "block"; }
 };
 
@@ -59,7 +72,9 @@ Tree meanLoss(const Model &model, const Tree &params, const Tree &batch, const K
   options.training = true;
   options.streams = {{"dropout", key}};
   Value losses = crossEntropy(model.apply(params, batch["x"], options), batch["y"]);
-  return sum(losses) / double(kBatch * kContext);
+  Value loss = sum(losses) / double(kBatch * kContext);
+  say("loss", loss);
+  return loss;
 }
 
 Program traced(const Case &c) {
@@ -86,6 +101,7 @@ Program traced(const Case &c) {
       loss = value, grads = gradient;
     } else {
       auto add = [&](Tree sums, Tree part) {
+        say("ids", part["x"].leaf()[0]);
         auto [value, gradient] =
             lossAndGrad(values, part, key.part(sums["number"], c.microBatches));
         std::vector<std::pair<std::string, Value>> parts = gradient.flatten();
@@ -103,6 +119,7 @@ Program traced(const Case &c) {
       Tree all = scan(add, zero, batch).carry;
       loss = all["loss"].leaf(), grads = all["grads"];
     }
+    say("total", loss);
     optim::GuardedUpdate next = optimizer.guardedUpdate(loss, grads, before["optimizer"], values);
     return Tree{{"state", {{"params", next.params}, {"optimizer", next.state}}},
                 {"loss", loss},
@@ -225,4 +242,21 @@ TEST_CASE("parameters and moments of a traced pipeline are on their stage") {
       CHECK(decl.isOn(1) == second);
     }
   CHECK(seen == 2 * 3 * (1 + 2 * kLayers));
+}
+
+TEST_CASE("stages of a traced pipeline print what they have, once in each micro-batch") {
+  prints = true;
+  for (const Case &c : {Case{}, Case{{{"stage", 2}}, kTwo, {"1f1b"}},
+                        Case{{{"stage", 2}, {"data", 2}}, kTwo, {"gpipe"}, 4, true}}) {
+    INFO(c.mesh.toString());
+    std::map<std::string, int> count;
+    setPrintSink(
+        [&](std::string_view line) { ++count[std::string(line.substr(0, line.find(' ')))]; });
+    train(c, 2);
+    setPrintSink({});
+    CHECK(count ==
+          std::map<std::string, int>{
+              {"ids", 2 * 4}, {"block", 2 * 4 * int(kLayers)}, {"loss", 2 * 4}, {"total", 2}});
+  }
+  prints = false;
 }

@@ -111,9 +111,59 @@ func.func private @body(%s: tensor<4xf32> {graph.donate = 0 : i64}, %x: tensor<4
 }
 func.func @f(%x: tensor<8xf32>) -> tensor<4xf32> attributes {graph.entry} {
   %one = graph.constant dense<1.0> : tensor<4xf32>
-  // expected-error @below {{carries operand 0, of type 'tensor<4xf32>', which is no sum; micro-batches of a pipeline only add up what layers make}}
+  // expected-error @below {{carries operand 0, of type 'tensor<4xf32>', which is no sum, or is read by an op besides; micro-batches of a pipeline only add up what layers make}}
   %0 = graph.scan @body() carried(%one) cut(%x) count = 2 : (tensor<4xf32>, tensor<8xf32>) -> tensor<4xf32>
   return %0 : tensor<4xf32>
+}
+
+// -----
+
+// A sum is there behind the loop.
+dist.mesh @mesh = <["stage"=2]>
+func.func private @layer(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = graph.negate %x : tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+func.func private @body(%s: tensor<4xf32> {graph.donate = 0 : i64}, %x: tensor<4xf32>) -> tensor<4xf32> {
+  %a = call @layer(%x) {graph.piece = 0 : i64} : (tensor<4xf32>) -> tensor<4xf32>
+  %b = call @layer(%a) {graph.piece = 1 : i64} : (tensor<4xf32>) -> tensor<4xf32>
+  %0 = graph.add %s, %b : tensor<4xf32>
+  graph.print ["so far ", ""] (%0 : tensor<4xf32>)
+  return %0 : tensor<4xf32>
+}
+func.func @f(%x: tensor<8xf32>) -> tensor<4xf32> attributes {graph.entry} {
+  %zero = graph.constant dense<0.0> : tensor<4xf32>
+  // expected-error @below {{carries operand 0, of type 'tensor<4xf32>', which is no sum, or is read by an op besides}}
+  %0 = graph.scan @body() carried(%zero) cut(%x) count = 2 : (tensor<4xf32>, tensor<8xf32>) -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+
+// -----
+
+dist.mesh @mesh = <["stage"=2]>
+func.func private @layer(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = graph.negate %x : tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+func.func private @say(%x: tensor<i64>) -> tensor<i64> {
+  graph.print ["number ", ""] (%x : tensor<i64>)
+  return %x : tensor<i64>
+}
+func.func private @body(%s: tensor<4xf32> {graph.donate = 0 : i64}, %n: tensor<i64> {graph.donate = 1 : i64}, %x: tensor<4xf32>) -> (tensor<4xf32>, tensor<i64>) {
+  %one = graph.constant dense<1> : tensor<i64>
+  // expected-error @below {{prints, and has a result that goes from a micro-batch to the next one past all layers}}
+  %said = call @say(%n) {graph.prints} : (tensor<i64>) -> tensor<i64>
+  %next = graph.add %said, %one : tensor<i64>
+  %a = call @layer(%x) {graph.piece = 0 : i64} : (tensor<4xf32>) -> tensor<4xf32>
+  %b = call @layer(%a) {graph.piece = 1 : i64} : (tensor<4xf32>) -> tensor<4xf32>
+  %0 = graph.add %s, %b : tensor<4xf32>
+  return %0, %next : tensor<4xf32>, tensor<i64>
+}
+func.func @f(%x: tensor<8xf32>) -> tensor<4xf32> attributes {graph.entry} {
+  %zero = graph.constant dense<0.0> : tensor<4xf32>
+  %none = graph.constant dense<0> : tensor<i64>
+  %0:2 = graph.scan @body() carried(%zero, %none) cut(%x) count = 2 : (tensor<4xf32>, tensor<i64>, tensor<8xf32>) -> (tensor<4xf32>, tensor<i64>)
+  return %0#0 : tensor<4xf32>
 }
 
 // -----

@@ -79,3 +79,34 @@ func.func @test_nested() -> tensor<4x2xf32> {
   %1 = graph.scan @inner(%v) carried(%0) cut() count = 3 : (tensor<2xf32>, tensor<4x2xf32>) -> tensor<4x2xf32>
   return %1 : tensor<4x2xf32>
 }
+
+// What prints stays, and prints in each round.
+func.func private @shown(%w: tensor<2xf32>) -> tensor<2xf32> {
+  %0 = graph.exponential %w : tensor<2xf32>
+  graph.print ["shown ", ""] (%0 : tensor<2xf32>)
+  return %0 : tensor<2xf32>
+}
+func.func private @shown_round(%s: tensor<2xf32> {graph.donate = 0 : i64}) -> tensor<2xf32> {
+  graph.print ["round ", ""] (%s : tensor<2xf32>)
+  %0 = graph.tanh %s : tensor<2xf32>
+  return %0 : tensor<2xf32>
+}
+// CHECK-LABEL: func private @printing
+// CHECK-NEXT: call @shown(
+// CHECK-NEXT: graph.scan @shown_round(
+func.func private @printing(%w: tensor<2xf32>, %s: tensor<2xf32> {graph.donate = 0 : i64}) -> tensor<2xf32> {
+  %0 = call @shown(%w) : (tensor<2xf32>) -> tensor<2xf32>
+  %1 = graph.scan @shown_round() carried(%w) cut() count = 2 : (tensor<2xf32>) -> tensor<2xf32>
+  %2 = graph.add %0, %1 : tensor<2xf32>
+  %3 = graph.multiply %s, %2 : tensor<2xf32>
+  return %3 : tensor<2xf32>
+}
+// CHECK-LABEL: func @test_printing
+// CHECK-NOT: @shown
+// CHECK: return
+func.func @test_printing() -> tensor<2xf32> {
+  %w = graph.constant dense<[0.5, -1.0]> : tensor<2xf32>
+  %s = graph.constant dense<1.0> : tensor<2xf32>
+  %0 = graph.scan @printing(%w) carried(%s) cut() count = 2 : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
+  return %0 : tensor<2xf32>
+}
