@@ -11,7 +11,7 @@
 set -uo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 known=build,conformance,kernels,golden,speed,peer
-target=cuda size=full build=1 build_only='' from='' only=$known
+target=cuda size=full build=1 build_only='' from='' only=$known making=''
 usage() { sed -n '2,10s/^# //p' "${BASH_SOURCE[0]}"; }
 wrong() { echo "gpu-check: error: $1" >&2; exit 2; }
 while [ $# -gt 0 ]; do
@@ -21,7 +21,8 @@ while [ $# -gt 0 ]; do
     --target | --size | --build | --only | --build-only)
       [ $# -ge 2 ] || wrong "$1 needs a value"
       case $1 in
-        --target) target=$2 ;; --size) size=$2 ;; --build) from=$2 ;; --only) only=$2 ;; --build-only) build_only=$2 ;;
+        --target) target=$2 ;; --only) only=$2 ;; --build-only) build_only=$2 ;;
+        --size) size=$2 making=$1 ;; --build) from=$2 making=$1 ;;
       esac
       shift 2 ;;
     *) wrong "there is no option $1; see --help" ;;
@@ -33,6 +34,7 @@ done
 [[ $only = *[a-z]* ]] || wrong "--only names no phase; there are $known"
 only=,${only// /,},
 case $target in cuda | cuda:test) ;; *) wrong "--target is cuda or cuda:test, not $target" ;; esac
+[ -z "$making" ] || [ ! -e "$here/bundle.txt" ] || wrong "$making is of a bundle to be made, and there is one beside this script"
 export LC_ALL=C
 
 # configure_and_build FOLDER: the runtime and its tools, from the bundle alone.
@@ -71,8 +73,9 @@ scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 report=$out/report.txt
 say() { printf '%s\n' "$*" | tee -a "$report"; }
-emulated=''
-[ "$target" = cuda ] || emulated=' (emulated: no GPU; its times and figures are not those of one)'
+# Limits are those of a GPU; an emulated one shares the cores with whatever else the machine does.
+emulated='' patience=1
+[ "$target" = cuda ] || emulated=' (emulated: no GPU; its times and figures are not those of one)' patience=5
 bin=$here/prebuilt
 failures=0 phases=()
 
@@ -80,7 +83,7 @@ quoted() { sed -e 's/\\/\\\\/g; s/"/\\"/g; s/[[:cntrl:]]/ /g' <<<"$1" | tr -d '\
 
 # phase NAME SECONDS FUNCTION: its output goes to NAME.txt, and its end to the report.
 phase() {
-  local name=$1 limit=$2 function=$3 status=0 start=$SECONDS
+  local name=$1 limit=$(($2 * patience)) function=$3 status=0 start=$SECONDS
   [[ $only = *,$name,* ]] || return 0
   say "== $name (at most $limit s)$emulated"
   timeout -k 5 "$limit" bash -o pipefail -c "$function" > "$out/$name.txt" 2>&1 || status=$?

@@ -39,6 +39,13 @@ for phases in spead '' ' , '; do
 done
 check --only 'conformance, golden' || fail 'two phases'
 grep -q '^-- golden: ok' "$work/out/report.txt" || fail 'the second phase was left out'
+grep -q '^== golden (at most 375 s)' "$work/out/report.txt" || fail 'an emulated GPU has the limits of a real one'
+
+# What only says which bundle to make is refused where there is one.
+for flag in --size --build; do
+  ! check --only conformance $flag nano || fail "$flag is ignored"
+  grep -q "error: $flag is of a bundle to be made" "$work/log" || fail "no word of $flag"
+done
 
 # Without a GPU: one clear line, and no more.
 if [ ! -e /dev/nvidiactl ]; then
