@@ -65,6 +65,8 @@ constexpr int64_t kLeft = 80, kTop = 56, kRow = 34, kCell = 30;
 constexpr int64_t kMaxWidth = 2400;
 /// Of a picture to scale; and what is left for notes behind the rows.
 constexpr int64_t kTimesWidth = 1200, kNotes = 160;
+/// What a character takes at most on average, in the title's size and in that of all else.
+constexpr int64_t kTitleCharacter = 8, kCharacter = 7;
 
 template <typename... Values> std::string format(const char *form, Values... values) {
   char buffer[512];
@@ -79,8 +81,7 @@ public:
         width_(std::min(ticks_ * kCell, kMaxWidth)), span_(ticks_ * tick_) {}
 
   std::string draw(std::string_view title) {
-    return drawAll(
-        title, [&] { drawTicks(); }, [](int64_t) { return std::string(); });
+    return drawAll(title, [&] { drawTicks(); }, [](int64_t) { return std::string(); });
   }
   std::string drawTimes(std::string_view title) {
     span_ = std::max<int64_t>(run_.total, 1);
@@ -100,9 +101,12 @@ private:
   std::string drawAll(std::string_view title, Header header, Note note) {
     int64_t rows = run_.pipeline.stages;
     long long height = kTop + rows * kRow + 44;
+    std::string legend = legendText();
+    int64_t texts = std::max(kTitleCharacter * int64_t(title.size()),
+                             kCharacter * int64_t(legend.size())); // Where there are few ticks.
     text_ = format("<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %lld %lld\" "
                    "font-family=\"sans-serif\" font-size=\"11\">\n",
-                   (long long)(kLeft + width_ + right_), height);
+                   (long long)(kLeft + std::max(width_ + right_, texts)), height);
     text_ += "<title>" + escaped(title) + "</title>\n";
     text_ += format("<text x=\"%lld\" y=\"20\" font-size=\"14\">", (long long)kLeft) +
              escaped(title) + "</text>\n";
@@ -114,7 +118,9 @@ private:
                         (long long)(kTop + stage * kRow + 18)) +
                  text + "</text>\n";
     }
-    drawLegend(kTop + rows * kRow + 16);
+    text_ += format("<text x=\"%lld\" y=\"%lld\">", (long long)kLeft,
+                    (long long)(kTop + rows * kRow + 24)) +
+             legend + "</text>\n";
     return text_ + "</svg>\n";
   }
 
@@ -124,9 +130,9 @@ private:
   void drawTicks() {
     int64_t step = std::max<int64_t>(1, (ticks_ * kCell + kMaxWidth - 1) / kMaxWidth);
     for (int64_t i = 0; i < ticks_; i += step)
-      text_ +=
-          format("<text x=\"%.1f\" y=\"%lld\" text-anchor=\"middle\" fill=\"#666\">%lld</text>\n",
-                 x(i * tick_ + tick_ / 2), (long long)(kTop - 8), (long long)(i + 1));
+      text_ += format(
+          "<text x=\"%.1f\" y=\"%lld\" text-anchor=\"middle\" fill=\"#666\">%lld</text>\n",
+          (x(i * tick_) + x((i + 1) * tick_)) / 2, (long long)(kTop - 8), (long long)(i + 1));
   }
   void drawMilliseconds() {
     constexpr int64_t kMarks = 10;
@@ -165,10 +171,9 @@ private:
     if (last < run_.total)
       drawRect(x(last), x(run_.total), y, "idle", "#e6e6e6");
   }
-  void drawLegend(int64_t y) {
-    text_ += format("<text x=\"%lld\" y=\"%lld\">F forward, B backward, grey idle: %.1f %% of the "
-                    "stages' time</text>\n",
-                    (long long)kLeft, (long long)(y + 8), 100 * run_.bubble());
+  std::string legendText() const {
+    return format("F forward, B backward, grey idle: %.1f %% of the stages' time",
+                  100 * run_.bubble());
   }
 
   const Simulation &run_;

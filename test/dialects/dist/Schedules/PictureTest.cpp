@@ -48,3 +48,10 @@ TEST_CASE("a schedule as SVG") {
   CHECK(count(svg, "class=\"idle\"") == 3); // In the middle of stage 0, at both ends of stage 1.
   CHECK(svg.find("25.0 %") != std::string::npos);
 }
+
+TEST_CASE("a tick's number stands above the middle of its tick, and texts fit into the picture") {
+  std::string svg = drawSvg(run(ScheduleKind::gpipe, {1, 2}, 1, 1), std::string(100, 'x'));
+  CHECK(svg.find("<text x=\"95.0\" y=\"48\" text-anchor=\"middle\" fill=\"#666\">1</text>") !=
+        std::string::npos);
+  CHECK(svg.find("viewBox=\"0 0 880 168\"") != std::string::npos); // 4 ticks alone take 220.
+}
