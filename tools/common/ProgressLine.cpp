@@ -39,10 +39,10 @@ void ProgressLine::show(int64_t done, int64_t all,
   open_ = live_;
 }
 
-void ProgressLine::showTokens(int64_t done, int64_t all) {
+void ProgressLine::showTokens(int64_t done, int64_t all, bool emulated) {
   show(done, all, [&](double rate) {
-    return runtime::format("%lld of %lld tokens  %.0f tokens/s", (long long)done, (long long)all,
-                           rate);
+    return runtime::format("%lld of %lld tokens  %.0f tokens/s%s", (long long)done, (long long)all,
+                           rate, emulated ? " emulated" : "");
   });
 }
 

@@ -26,8 +26,9 @@ public:
   /// `describe` gets how much is done in a second, and is called if the line is shown; the time
   /// that is left follows. What was done at the first call took no time.
   void show(int64_t done, int64_t all, const std::function<std::string(double rate)> &describe);
-  /// "1280 of 5120 tokens  640 tokens/s  0:00:06 left".
-  void showTokens(int64_t done, int64_t all);
+  /// "1280 of 5120 tokens  640 tokens/s  0:00:06 left"; a rate that says nothing of what the
+  /// program is for is called emulated.
+  void showTokens(int64_t done, int64_t all, bool emulated);
   void close();
 
 private:

@@ -158,8 +158,9 @@ Status evaluate(Session &session, const Flags &flags, const RunConfig &config,
     if (!source)
       continue;
     ProgressLine line(flags.run.quiet || !isFirst(processes));
-    StatusOr<LossReport> report = evaluator->wholeLoss(
-        *source, [&](int64_t done, int64_t all) { line.showTokens(done, all); });
+    StatusOr<LossReport> report = evaluator->wholeLoss(*source, [&](int64_t done, int64_t all) {
+      line.showTokens(done, all, session.isEmulated());
+    });
     line.close();
     if (!report)
       return report.status();

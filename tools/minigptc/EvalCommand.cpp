@@ -107,8 +107,10 @@ Status evaluate(EvalFlags &flags, ProcessGroupRef processes) {
   if (!evaluator)
     return evaluator.status();
   ProgressLine line(quiet);
-  runtime::StatusOr<runtime::LossReport> report = evaluator->wholeLoss(
-      **tokens, [&](int64_t done, int64_t all) { line.showTokens(done, all); });
+  runtime::StatusOr<runtime::LossReport> report =
+      evaluator->wholeLoss(**tokens, [&](int64_t done, int64_t all) {
+        line.showTokens(done, all, program.isEmulated());
+      });
   line.close();
   if (!report)
     return report.status();
