@@ -29,10 +29,18 @@ Leaves leavesOf(const std::vector<Argument> &arguments) {
   return leaves;
 }
 
-/// The first unnamed argument takes the name that a spec begins with, if nothing else has it.
+/// The name that the path of a spec begins with.
+std::string nameOf(const PathSpec &spec) { return spec.path.substr(0, spec.path.find('.')); }
+
+/// The first unnamed argument takes the name that a spec begins with, if nothing else has it; but
+/// "arg1" is number 1's.
 void nameBySpecs(std::vector<Argument> &arguments, const PathSpecs &specs) {
+  for (const PathSpec &spec : specs)
+    for (auto [i, argument] : llvm::enumerate(arguments))
+      if (argument.name.empty() && nameOf(spec) == "arg" + std::to_string(i))
+        argument.name = nameOf(spec);
   for (const PathSpec &spec : specs) {
-    std::string name = spec.path.substr(0, spec.path.find('.'));
+    std::string name = nameOf(spec);
     auto has = [&](const std::string &wanted) {
       return llvm::find_if(arguments, [&](const Argument &a) { return a.name == wanted; });
     };

@@ -118,6 +118,19 @@ TEST_CASE("parameters' specs hold for state, moments, gradients and first values
   CHECK(!contains(traceTwice({}), "dist."));
 }
 
+TEST_CASE("a spec of a numbered argument is for that one, not for the first without a name") {
+  auto f = [](Value a, Value b, Value c) { return a + b + c; };
+  TensorSpec type(f32, {8, 6});
+  std::string ir =
+      trace({Entry("f", f, {type, type, type},
+                   {.mesh = mesh, .inSpecs = {{"arg1", P("tensor")}, {"x", P("data")}}})})
+          .print();
+  CHECK(contains(ir, "[{\"data\"}, {}]>, graph.name = \"x\""));
+  CHECK(contains(ir, "%arg1: tensor<8x6xf32> {dist.sharding = "
+                     "#dist.sharding<@mesh, [{\"tensor\"}, {}]>, graph.name = \"arg1\""));
+  CHECK(contains(ir, "graph.name = \"arg2\""));
+}
+
 TEST_CASE("a constraint is one op, and nothing without a mesh") {
   auto f = [](Value x) { return withShardingConstraint(x + 1, P("data")) * 2; };
   Argument x("x", TensorSpec(f32, {8, 6}));
