@@ -18,14 +18,29 @@ const char *nameOf(Phase phase) {
   return phase == Phase::forward ? "forward" : phase == Phase::backward ? "backward" : "update";
 }
 
+/// Whether an op calls a backward function, or is a loop that does, as that over micro-batches.
+bool goesBack(Operation &op, const SymbolTable &symbols) {
+  auto call = dyn_cast<func::CallOp>(op);
+  auto loop = dyn_cast<graph::LoopOp>(op);
+  if (!call && !loop)
+    return false;
+  auto callee =
+      symbols.lookup<func::FuncOp>(call ? call.getCallee() : loop.getLoopBody().getValue());
+  if (!callee)
+    return false;
+  return phaseOf(callee) == Phase::backward ||
+         (loop && llvm::any_of(callee.getOps(),
+                               [&](Operation &inner) { return goesBack(inner, symbols); }));
+}
+
 /// In a function that calls forward and backward functions, the step itself: what comes
 /// before the first backward call is forward, what comes after the last is the update.
 struct BackwardPart {
   BackwardPart(func::FuncOp function, const SymbolTable &symbols) {
-    for (auto call : function.getOps<func::CallOp>())
-      if (phaseOf(symbols.lookup<func::FuncOp>(call.getCallee())) == Phase::backward) {
-        first = exists ? first : call.getOperation();
-        last = call;
+    for (Operation &op : function.getOps())
+      if (goesBack(op, symbols)) {
+        first = exists ? first : &op;
+        last = &op;
         exists = !phaseOf(function);
       }
   }

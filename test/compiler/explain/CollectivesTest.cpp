@@ -88,6 +88,29 @@ TEST_CASE("collectives by phase, as often as they run") {
   CHECK(found[3].bytes == 2 * 32);
 }
 
+TEST_CASE(
+    "what comes before a loop over micro-batches is forward, what comes behind it the update") {
+  Parsed parsed(R"mlir(
+    dist.mesh @mesh = <["data"=4]>
+    func.func @train_step(%x: tensor<2x4xf32>, %xs: tensor<6x4xf32>) -> tensor<8x4xf32> attributes {graph.entry} {
+      %whole = dist.all_gather %x over @mesh ["data"] dims = [0] : (tensor<2x4xf32>) -> tensor<8x4xf32>
+      %sum = graph.scan @part(%whole) carried(%x) cut(%xs) count = 3 : (tensor<8x4xf32>, tensor<2x4xf32>, tensor<6x4xf32>) -> tensor<2x4xf32>
+      %updated = dist.all_gather %sum over @mesh ["data"] dims = [0] : (tensor<2x4xf32>) -> tensor<8x4xf32>
+      return %updated : tensor<8x4xf32>
+    }
+    func.func private @part(%whole: tensor<8x4xf32>, %sum: tensor<2x4xf32> {graph.donate = 0 : i64}, %x: tensor<2x4xf32>) -> tensor<2x4xf32> {
+      %dx = func.call @layer.bwd(%x) : (tensor<2x4xf32>) -> tensor<2x4xf32>
+      return %dx : tensor<2x4xf32>
+    }
+    func.func private @layer.bwd(%x: tensor<2x4xf32>) -> tensor<2x4xf32> attributes {graph.phase = "backward"} {
+      return %x : tensor<2x4xf32>
+    })mlir");
+  std::vector<ExplainedCollective> found = collectCollectives(*parsed.module, "train_step");
+  REQUIRE(found.size() == 2);
+  CHECK(found[0].phase == "forward");
+  CHECK(found[1].phase == "update");
+}
+
 TEST_CASE("equal collectives of one place are one line") {
   Parsed parsed(R"mlir(
     dist.mesh @mesh = <["data"=4]>
