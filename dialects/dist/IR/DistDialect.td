@@ -30,6 +30,8 @@ def Dist_Dialect : Dialect {
     | `dist.pipeline` | module | how micro-batches go through stages: a dictionary of `schedule` and `chunks` |
     | `dist.stage` | an op of an entry function | the stage of a pipeline on which it happens |
     | `dist.stage`, `dist.stage_of` | from stage `spmd` on, a function | it is that stage's part of the entry of that name |
+    | `dist.task` | a call in an entry | it is a micro-batch's way through a piece: a dictionary of `phase`, `piece` and `micro_batch` |
+    | `dist.layer` | a call in a task's function | it is one of the model's layers, for a profile |
     | `dist.stages` | argument or result of an entry | the stages that have it, ascending; without: all |
     | `dist.global_type` | from stage `spmd` on, argument or result of an entry | the whole tensor's type |
 

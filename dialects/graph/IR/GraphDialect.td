@@ -23,6 +23,20 @@ def Graph_Dialect : Dialect {
 
     Element types: f64, f32, bf16, f16, i64, i32, i8, i1 (signless, signed
     semantics), ui64, ui32. bf16 and f16 accumulate in f32.
+
+    | attribute | on | says |
+    |---|---|---|
+    | `graph.entry` | a function | it is an entry of the program |
+    | `graph.name` | argument or result of an entry | its path in the tree that goes in or comes out |
+    | `graph.donate` | argument of an entry, of a loop's body | the number of the result that takes over its memory |
+    | `graph.index_bound` | argument of an entry | n, where its values must lie in [0, n) |
+    | `graph.host` | a function | it is a host scalar program, for `graph.host_call` |
+    | `graph.shared` | a function | it is one body for many calls, and is not inlined |
+    | `graph.phase` | a function | it computes in the `forward` or the `backward` part of a step |
+    | `graph.piece` | a call | the piece of a pipelined model that it belongs to, from 0 |
+    | `graph.backward` | a call with `graph.piece` | it computes gradients |
+    | `graph.prints` | an op that calls functions | one of them prints, or calls one that does |
+    | `graph.silent` | `graph.vjp` | what it calls prints nothing |
   }];
   let hasConstantMaterializer = 1;
   let useDefaultAttributePrinterParser = 1;
