@@ -5,7 +5,6 @@
 #include <cstdlib>
 #include <fcntl.h>
 #include <filesystem>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <system_error>
 #include <unistd.h>
@@ -45,16 +44,20 @@ StatusOr<int> openRegular(const std::string &path, uint64_t &size) {
   return Status(StatusCode::failedPrecondition, "cannot read '" + path + "': not a regular file");
 }
 
-Status readAll(int descriptor, const std::string &path, std::byte *data, uint64_t size) {
-  for (uint64_t done = 0; done < size;) {
-    ssize_t count = read(descriptor, data + done, std::min<uint64_t>(size - done, 1 << 30));
+/// Bytes of a regular file, from an offset on.
+Status readRange(int descriptor, const std::string &path, uint64_t offset,
+                 std::span<std::byte> out) {
+  while (!out.empty()) {
+    ssize_t count =
+        pread(descriptor, out.data(), std::min<size_t>(out.size(), 1 << 30), off_t(offset));
     if (count < 0 && errno == EINTR)
       continue;
     if (count < 0)
       return fileError(errno, "read", path);
     if (count == 0)
       return Status(StatusCode::dataLoss, "'" + path + "' became shorter while it was read");
-    done += uint64_t(count);
+    out = out.subspan(size_t(count));
+    offset += uint64_t(count);
   }
   return {};
 }
@@ -70,7 +73,7 @@ template <typename Container> StatusOr<Container> readInto(const std::string &pa
     return Status(StatusCode::resourceExhausted, "'" + path + "' does not fit into memory");
   contents.resize(size);
   MINIGPTC_RETURN_IF_ERROR(
-      readAll(descriptor.number, path, reinterpret_cast<std::byte *>(contents.data()), size));
+      readRange(descriptor.number, path, 0, std::as_writable_bytes(std::span(contents))));
   return contents;
 }
 
@@ -259,25 +262,25 @@ Status AtomicFile::commit() {
   return syncDirectory(folderOf(path_));
 }
 
-StatusOr<MappedFile> MappedFile::open(const std::string &path) {
+StatusOr<RandomAccessFile> RandomAccessFile::open(const std::string &path) {
   uint64_t size = 0;
-  StatusOr<int> opened = openRegular(path, size);
-  if (!opened)
-    return opened.status();
-  Descriptor descriptor{*opened};
-  MappedFile file;
-  if (size == 0)
-    return file;
-  void *data = mmap(nullptr, size, PROT_READ, MAP_PRIVATE, descriptor.number, 0);
-  if (data == MAP_FAILED)
-    return fileError(errno, "map", path);
-  file.bytes_ = {static_cast<const std::byte *>(data), size};
-  return file;
+  StatusOr<int> descriptor = openRegular(path, size);
+  if (!descriptor)
+    return descriptor.status();
+  return RandomAccessFile(path, *descriptor, size);
 }
 
-MappedFile::~MappedFile() {
-  if (!bytes_.empty())
-    munmap(const_cast<std::byte *>(bytes_.data()), bytes_.size());
+RandomAccessFile::RandomAccessFile(RandomAccessFile &&other) noexcept
+    : path_(std::move(other.path_)), descriptor_(std::exchange(other.descriptor_, -1)),
+      size_(other.size_) {}
+
+RandomAccessFile::~RandomAccessFile() {
+  if (descriptor_ >= 0)
+    close(descriptor_);
+}
+
+Status RandomAccessFile::read(uint64_t offset, std::span<std::byte> out) const {
+  return readRange(descriptor_, path_, offset, out);
 }
 
 } // namespace minigptc::runtime

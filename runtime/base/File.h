@@ -72,22 +72,25 @@ private:
   uint64_t size_ = 0;
 };
 
-/// A file mapped for reading, for data too big to copy. The file must not be cut
-/// short while it is mapped. Movable.
-class MappedFile {
+/// A regular file of which parts are read when they are wanted, for data too big to load. A
+/// mapping would end the process where the file is cut short meanwhile. Movable.
+class RandomAccessFile {
 public:
-  static StatusOr<MappedFile> open(const std::string &path);
-  MappedFile() = default;
-  MappedFile(MappedFile &&other) noexcept : bytes_(std::exchange(other.bytes_, {})) {}
-  MappedFile &operator=(MappedFile &&other) noexcept {
-    std::swap(bytes_, other.bytes_);
-    return *this;
-  }
-  ~MappedFile();
-  std::span<const std::byte> bytes() const { return bytes_; }
+  static StatusOr<RandomAccessFile> open(const std::string &path);
+  RandomAccessFile(RandomAccessFile &&other) noexcept;
+  ~RandomAccessFile();
+
+  /// In bytes, when it was opened.
+  uint64_t size() const { return size_; }
+  /// Bytes [offset, offset + out.size()). Thread-safe. dataLoss if the file has become shorter.
+  Status read(uint64_t offset, std::span<std::byte> out) const;
 
 private:
-  std::span<const std::byte> bytes_;
+  RandomAccessFile(std::string path, int descriptor, uint64_t size)
+      : path_(std::move(path)), descriptor_(descriptor), size_(size) {}
+  std::string path_;
+  int descriptor_ = -1;
+  uint64_t size_ = 0;
 };
 
 } // namespace minigptc::runtime

@@ -12,13 +12,15 @@ namespace {
 
 /// Files up to this size are checked whole when they are opened, larger ones as
 /// they are read.
-constexpr size_t kCheckedBytes = size_t(1) << 30;
+constexpr uint64_t kCheckedBytes = uint64_t(1) << 30;
+/// So much of them at a time.
+constexpr uint64_t kReadBytes = uint64_t(1) << 18;
 /// Of larger ones, so many pieces tell them apart.
-constexpr size_t kPieces = 1024, kPieceBytes = 4096;
+constexpr uint64_t kPieces = 1024, kPieceBytes = 4096;
 
-class MappedTokens : public TokenSource {
+class FileTokens : public TokenSource {
 public:
-  MappedTokens(MappedFile file, std::string path, const TokenFileOptions &options)
+  FileTokens(RandomAccessFile file, std::string path, const TokenFileOptions &options)
       : file_(std::move(file)), path_(std::move(path)), options_(options) {}
 
   int64_t size() const override { return options_.end - options_.begin; }
@@ -27,83 +29,87 @@ public:
   Status checkAll() const;
 
 private:
-  const std::byte *data() const { return file_.bytes().data() + options_.headerBytes; }
-  /// Element `index` of the whole file.
-  uint32_t element(int64_t index) const {
-    uint32_t value = 0; // Little-endian hosts only, as everywhere in the runtime.
-    std::memcpy(&value, data() + index * options_.width, size_t(options_.width));
-    return value;
+  /// Of token `index` of the file.
+  uint64_t offsetOf(int64_t index) const {
+    return uint64_t(options_.headerBytes + index * options_.width);
   }
-  /// The first element of [begin, end) that is outside the vocabulary, or `end`.
-  int64_t firstOutside(int64_t begin, int64_t end) const;
-  Status outOfVocabulary(int64_t index) const;
+  Status outOfVocabulary(int64_t index, uint32_t id) const;
 
-  MappedFile file_;
+  RandomAccessFile file_;
   std::string path_;
   TokenFileOptions options_;
 };
 
-Status MappedTokens::outOfVocabulary(int64_t index) const {
-  return Status(StatusCode::dataLoss,
-                "token " + std::to_string(element(index)) + " in '" + path_ + "' is not in [0, " +
-                    std::to_string(options_.vocabSize) + "): token number " +
-                    std::to_string(index) + ", at byte " +
-                    std::to_string(options_.headerBytes + index * options_.width))
+Status FileTokens::outOfVocabulary(int64_t index, uint32_t id) const {
+  return Status(StatusCode::dataLoss, "token " + std::to_string(id) + " in '" + path_ +
+                                          "' is not in [0, " + std::to_string(options_.vocabSize) +
+                                          "): token number " + std::to_string(index) +
+                                          ", at byte " + std::to_string(offsetOf(index)))
       .withHelp(options_.width == 1 ? "a text needs model.vocab_size of at least 256"
                                     : "is model.vocab_size that of the tokenizer?");
 }
 
+/// The ids that lie in the bytes. The number of the first one that is not below the bound; of all
+/// where there is none. Little-endian hosts only, as everywhere in the runtime.
 template <typename T>
-int64_t firstAtLeast(const std::byte *data, int64_t begin, int64_t end, int64_t bound) {
-  const T *elements = reinterpret_cast<const T *>(data);
-  for (int64_t index = begin; index < end; ++index)
-    if (int64_t(elements[index]) >= bound)
-      return index;
-  return end;
-}
-
-int64_t MappedTokens::firstOutside(int64_t begin, int64_t end) const {
-  switch (options_.width) {
-  case 1: return firstAtLeast<uint8_t>(data(), begin, end, options_.vocabSize);
-  case 2: return firstAtLeast<uint16_t>(data(), begin, end, options_.vocabSize);
-  default: return firstAtLeast<uint32_t>(data(), begin, end, options_.vocabSize);
+size_t takeIds(std::span<const std::byte> bytes, int64_t bound, std::span<int32_t> out) {
+  for (size_t i = 0; i < out.size(); ++i) {
+    T id;
+    std::memcpy(&id, bytes.data() + i * sizeof(T), sizeof(T));
+    out[i] = int32_t(id);
+    if (int64_t(id) >= bound)
+      return i;
   }
+  return out.size();
 }
 
-Status MappedTokens::read(int64_t begin, std::span<int32_t> out) const {
-  int64_t count = int64_t(out.size());
-  if (begin < 0 || begin > size() - count)
+Status FileTokens::read(int64_t begin, std::span<int32_t> out) const {
+  if (begin < 0 || begin > size() - int64_t(out.size()))
     return Status(StatusCode::internal, "tokens are read past the end of '" + path_ + "'");
-  int64_t first = options_.begin + begin, end = first + count;
-  if (int64_t bad = firstOutside(first, end); bad != end)
-    return outOfVocabulary(bad);
-  for (int64_t i = 0; i < count; ++i)
-    out[size_t(i)] = int32_t(element(first + i));
-  return Status::success();
+  int64_t first = options_.begin + begin;
+  std::vector<std::byte> bytes(out.size() * size_t(options_.width));
+  MINIGPTC_RETURN_IF_ERROR(file_.read(offsetOf(first), bytes));
+  auto take = options_.width == 1   ? takeIds<uint8_t>
+              : options_.width == 2 ? takeIds<uint16_t>
+                                    : takeIds<uint32_t>;
+  size_t count = take(bytes, options_.vocabSize, out);
+  return count == out.size() ? Status::success()
+                             : outOfVocabulary(first + int64_t(count), uint32_t(out[count]));
 }
 
-uint64_t MappedTokens::contentHash() const {
-  std::span<const std::byte> bytes(data() + options_.begin * options_.width,
-                                   size_t(size() * options_.width));
+uint64_t FileTokens::contentHash() const {
+  uint64_t begin = offsetOf(options_.begin), length = uint64_t(size() * options_.width);
   const int64_t form[] = {size(), options_.width};
   Hasher64 hasher;
   hasher.update(std::as_bytes(std::span(form)));
-  if (bytes.size() <= kCheckedBytes) {
-    hasher.update(bytes);
+  std::vector<std::byte> piece;
+  // A file that has become shorter differs; who reads its tokens is told.
+  auto add = [&](uint64_t offset, uint64_t bytes) {
+    piece.resize(bytes);
+    if (file_.read(begin + offset, piece))
+      hasher.update(piece);
+  };
+  if (length <= kCheckedBytes) {
+    for (uint64_t at = 0; at < length; at += kReadBytes)
+      add(at, std::min(kReadBytes, length - at));
     return hasher.finish();
   }
   hasher.update(std::as_bytes(std::span(&options_.infoHash, 1)));
-  for (size_t i = 0; i < kPieces; ++i) // The first bytes and the last ones among them.
-    hasher.update(bytes.subspan((bytes.size() - kPieceBytes) / (kPieces - 1) * i, kPieceBytes));
-  hasher.update(bytes.last(kPieceBytes));
+  for (uint64_t i = 0; i < kPieces; ++i) // The first bytes and the last ones among them.
+    add((length - kPieceBytes) / (kPieces - 1) * i, kPieceBytes);
+  add(length - kPieceBytes, kPieceBytes);
   return hasher.finish();
 }
 
-Status MappedTokens::checkAll() const {
-  if (file_.bytes().size() > kCheckedBytes)
+Status FileTokens::checkAll() const {
+  if (file_.size() > kCheckedBytes)
     return Status::success();
-  int64_t bad = firstOutside(options_.begin, options_.end);
-  return bad == options_.end ? Status::success() : outOfVocabulary(bad);
+  std::vector<int32_t> ids(kReadBytes / sizeof(int32_t));
+  for (int64_t at = 0; at < size(); at += int64_t(ids.size())) {
+    ids.resize(size_t(std::min(int64_t(ids.size()), size() - at)));
+    MINIGPTC_RETURN_IF_ERROR(read(at, ids));
+  }
+  return Status::success();
 }
 
 class DummyTokens : public TokenSource {
@@ -113,8 +119,7 @@ public:
   int64_t size() const override { return size_; }
   uint64_t contentHash() const override {
     const int64_t form[] = {size_, vocabSize_};
-    return hash64(std::as_bytes(std::span(form)),
-                  hash64(std::as_bytes(std::span(&key_, 1))));
+    return hash64(std::as_bytes(std::span(form)), hash64(std::as_bytes(std::span(&key_, 1))));
   }
   Status read(int64_t begin, std::span<int32_t> out) const override {
     for (size_t i = 0; i < out.size(); ++i)
@@ -131,11 +136,10 @@ private:
 
 StatusOr<std::unique_ptr<TokenSource>> openTokens(const std::string &path,
                                                   const TokenFileOptions &given) {
-  StatusOr<MappedFile> file = MappedFile::open(path);
+  StatusOr<RandomAccessFile> file = RandomAccessFile::open(path);
   if (!file)
     return file.status();
-  uint64_t bytes =
-      file->bytes().size() - std::min<uint64_t>(uint64_t(given.headerBytes), file->bytes().size());
+  uint64_t bytes = file->size() - std::min(uint64_t(given.headerBytes), file->size());
   if (bytes == 0)
     return Status(StatusCode::failedPrecondition, "'" + path + "' is empty");
   if (bytes % uint64_t(given.width) != 0)
@@ -150,7 +154,7 @@ StatusOr<std::unique_ptr<TokenSource>> openTokens(const std::string &path,
     options.end = size;
   if (options.begin < 0 || options.begin > options.end || options.end > size)
     return Status(StatusCode::internal, "part of '" + path + "' lies outside of it");
-  auto source = std::make_unique<MappedTokens>(*std::move(file), path, options);
+  auto source = std::make_unique<FileTokens>(*std::move(file), path, options);
   MINIGPTC_RETURN_IF_ERROR(source->checkAll());
   return std::unique_ptr<TokenSource>(std::move(source));
 }

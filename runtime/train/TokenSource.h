@@ -6,8 +6,8 @@
 //   std::vector<int32_t> ids(129);
 //   MINIGPTC_RETURN_IF_ERROR(data->train->read(position, ids));
 //
-// Token files are described in runtime/text/TokenFile.h. They are memory-mapped, and must not be
-// cut short meanwhile.
+// Token files are described in runtime/text/TokenFile.h. Of them is read what samples need, when
+// they need it; the system keeps it in memory as long as there is room.
 //
 //===----------------------------------------------------------------------===//
 #ifndef MINIGPTC_RUNTIME_TRAIN_TOKENSOURCE_H
@@ -47,7 +47,8 @@ public:
   /// Number of tokens.
   virtual int64_t size() const = 0;
   /// Tokens [begin, begin + out.size()), which must lie in [0, size()). An id
-  /// outside the vocabulary is an error that names file and offset.
+  /// outside the vocabulary is an error that names file and offset, and so is a file that has
+  /// become shorter.
   virtual Status read(int64_t begin, std::span<int32_t> out) const = 0;
   /// One after the other, without gaps. What they refer to lives as long as the source.
   virtual std::vector<TokenPart> parts() const { return {{0, size()}}; }

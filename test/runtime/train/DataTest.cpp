@@ -195,6 +195,22 @@ TEST_CASE("token files: beyond 4 GiB") {
   CHECK(ids[0] == 777);
 }
 
+TEST_CASE("token files: one that is cut short while it is trained on is an error") {
+  TempFolder folder;
+  writeText(folder.file("t"), tokens16(std::vector<int>(1 << 16, 7)));
+  auto source = openTokens(folder.file("t"), {.width = 2, .vocabSize = 10});
+  REQUIRE(source.ok());
+  uint64_t whole = (*source)->contentHash();
+  CHECK(whole == (*source)->contentHash());
+  BatchLoader loader(**source, {.order = SampleOrder::sequential}, 1, 64);
+  std::filesystem::resize_file(folder.file("t"), 1000);
+  CHECK(loader.batch(0).ok());
+  Status cut = loader.batch(9).status();
+  CHECK(cut.code() == StatusCode::dataLoss);
+  CHECK(contains(cut.message(), folder.file("t") + "' became shorter while it was read"));
+  CHECK((*source)->contentHash() != whole);
+}
+
 TEST_CASE("several files: samples of each by weight, or by size; none crosses a border") {
   TempFolder folder;
   writeText(folder.file("a"), tokens16(std::vector<int>(100, 1)));
