@@ -102,9 +102,17 @@ StatusOr<EncodedText> encodeText(const std::string &path, const Tokenizer &token
                         return status ? status : inCache(std::move(status));
                       },
                       {.threads = 0});
-  MINIGPTC_RETURN_IF_ERROR(
-      readPieces(path, [&](std::string_view piece) { return encoder.add(piece); }));
+  Hasher64 encoded;
+  MINIGPTC_RETURN_IF_ERROR(readPieces(path, [&](std::string_view piece) {
+    encoded.update(std::as_bytes(std::span(piece)));
+    return encoder.add(piece);
+  }));
   MINIGPTC_RETURN_IF_ERROR(encoder.finish());
+  // Or these tokens would be kept for that other text.
+  if (encoded.finish() != hasher.finish())
+    return Status(StatusCode::dataLoss, "'" + path + "' was another text when it was read again")
+        .withHelp("a text is read twice, at first to see whether its tokens are known: nobody may "
+                  "write to it meanwhile, and what a pipe has goes into a file first");
   text.tokens = file->tokens();
   if (Status status = file->commit(text.textBytes); !status)
     return inCache(std::move(status));

@@ -27,6 +27,7 @@ struct EncodedText {
   int64_t tokens = 0, textBytes = 0;
   bool known = false; ///< was in the cache
 };
+/// Reads the text once, and again if its tokens are not known: dataLoss if it has changed.
 StatusOr<EncodedText> encodeText(const std::string &path, const Tokenizer &tokenizer);
 
 /// Bytes of text that a target stands for, on average: of the tokens but the first of each part or,

@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <fstream>
 #include <set>
+#include <unistd.h>
 
 using namespace minigptc;
 using namespace minigptc::runtime;
@@ -372,6 +373,26 @@ TEST_CASE("texts with a tokenizer: encoded once, the last tenth of the tokens is
   config.data.tokenizerHash.clear();
   config.model.vocabSize = 259;
   CHECK(contains(openStatus(config).message(), "has 260 tokens, but model.vocab_size is 259"));
+  unsetenv("XDG_CACHE_HOME");
+}
+
+TEST_CASE("texts with a tokenizer: one that changes while it is read leaves nothing behind") {
+  TempFolder folder;
+  setenv("XDG_CACHE_HOME", folder.file("cache").c_str(), 1);
+  Tokenizer tokenizer = Tokenizer::bytes();
+  const std::string text = "a text";
+  int ends[2]; // empty when it is read again
+  REQUIRE(pipe(ends) == 0);
+  REQUIRE(write(ends[1], text.data(), text.size()) == ssize_t(text.size()));
+  close(ends[1]);
+  Status status = encodeText("/proc/self/fd/" + std::to_string(ends[0]), tokenizer).status();
+  close(ends[0]);
+  CHECK(status.code() == StatusCode::dataLoss);
+  CHECK(contains(status.message(), "another text when it was read again"));
+  writeText(folder.file("t"), text);
+  StatusOr<EncodedText> again = encodeText(folder.file("t"), tokenizer);
+  REQUIRE(again.ok());
+  CHECK(again->tokens == int64_t(text.size()));
   unsetenv("XDG_CACHE_HOME");
 }
 
