@@ -17,4 +17,9 @@ std::string format(const char *pattern, ...) {
   return text;
 }
 
+std::string counted(int64_t number, const std::string &noun) {
+  bool hisses = noun.ends_with("ch") || noun.ends_with("s");
+  return std::to_string(number) + " " + noun + (number == 1 ? "" : hisses ? "es" : "s");
+}
+
 } // namespace minigptc::runtime

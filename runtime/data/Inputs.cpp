@@ -1,6 +1,7 @@
 #include "runtime/data/Inputs.h"
 
 #include "runtime/base/File.h"
+#include "runtime/base/Format.h"
 #include "runtime/base/InputFile.h"
 
 #include <algorithm>
@@ -57,28 +58,24 @@ public:
 
   StatusOr<InputList> finish() {
     if (others_ > 0)
-      list_.remarks.push_back(count(others_, "file") + " in the folders not taken, which " +
+      list_.remarks.push_back(counted(others_, "file") + " in the folders not taken, which " +
                               (others_ == 1 ? "is" : "are") +
                               " not called .txt, .text, .md, .jsonl, .ndjson or .json");
     if (linked_ > 0)
-      list_.remarks.push_back(count(linked_, "link") +
+      list_.remarks.push_back(counted(linked_, "link") +
                               " to folders in the folders not followed: name what they lead to");
     if (empty_ > 0)
-      list_.remarks.push_back(count(empty_, "file") + " without a byte");
+      list_.remarks.push_back(counted(empty_, "file") + " without a byte");
     if (list_.files.empty())
       return Status(StatusCode::failedPrecondition,
                     "there is no text to prepare" +
-                        (empty_ > 0 ? ", but " + count(empty_, "file") + " without a byte" : ""))
+                        (empty_ > 0 ? ", but " + counted(empty_, "file") + " without a byte" : ""))
           .withHelp(
               "of folders, files called .txt, .text, .md, .jsonl, .ndjson or .json are taken");
     return std::move(list_);
   }
 
 private:
-  static std::string count(int64_t n, const std::string &what) {
-    return std::to_string(n) + " " + what + (n == 1 ? "" : "s");
-  }
-
   Status addFolder(const std::string &path) {
     std::error_code error, ignored;
     std::vector<std::pair<std::string, InputKind>> found;

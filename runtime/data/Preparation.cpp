@@ -261,9 +261,9 @@ Status Preparation::readAll() {
       return interrupted(read);
   }
   if (reader.emptyDocuments() > 0)
-    remark(std::to_string(reader.emptyDocuments()) + " documents without a byte, passed over");
+    remark(counted(reader.emptyDocuments(), "document") + " without a byte, passed over");
   if (invalid_ > kNamed)
-    remark(std::to_string(invalid_ - kNamed) + " more texts are not valid UTF-8");
+    remark(std::to_string(invalid_ - kNamed) + " more not valid as UTF-8");
   return Status::success();
 }
 

@@ -1,5 +1,6 @@
 #include "minigptc/runtime/Tokenizer.h"
 
+#include "runtime/base/Format.h"
 #include "runtime/base/Log.h"
 #include "runtime/text/MergeLearner.h"
 #include "runtime/text/Parts.h"
@@ -25,7 +26,7 @@ StatusOr<Definition> begin(const TokenizerTraining &options) {
     return Status(StatusCode::invalidArgument,
                   "a vocabulary of " + std::to_string(options.vocabularySize) +
                       " tokens: it must have between " + std::to_string(least) +
-                      " (256 bytes and " + std::to_string(least - 256) + " special tokens) and " +
+                      " (256 bytes and " + counted(least - 256, "special token") + ") and " +
                       std::to_string(kMaxVocabulary));
   Definition definition;
   definition.pattern = options.pattern;
@@ -101,8 +102,8 @@ StatusOr<Tokenizer> TokenizerTrainer::State::train() {
   if (!learner.learn(options_.vocabularySize)) {
     std::string most = std::to_string(definition.tokens.size());
     return Status(StatusCode::failedPrecondition,
-                  "the texts have only " + std::to_string(definition.merges.size()) +
-                      " pairs to merge, which make a vocabulary of " + most + ", not of " +
+                  "the texts have only " + counted(int64_t(definition.merges.size()), "pair") +
+                      " to merge: a vocabulary of " + most + ", not of " +
                       std::to_string(options_.vocabularySize))
         .withHelp("ask for " + most + " tokens, or take more text");
   }

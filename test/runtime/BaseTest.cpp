@@ -296,6 +296,8 @@ TEST_CASE("messages go to the sink, names are quoted safely") {
 
 TEST_CASE("formatted text has any length") {
   CHECK(format("%s", "") == "");
+  CHECK(counted(1, "file") == "1 file");
+  CHECK(counted(0, "batch") == "0 batches");
   CHECK(format("%.1f of %d%%", 1.25, 3) == "1.2 of 3%");
   std::string text(5000, 'x');
   CHECK(format("<%s>", text.c_str()) == "<" + text + ">");

@@ -10,6 +10,7 @@
 #include <memory>
 
 using namespace minigptc;
+using runtime::counted;
 using runtime::Status;
 using runtime::StatusOr;
 
@@ -22,8 +23,8 @@ struct PrepareFlags {
 };
 
 void print(const char *name, const runtime::PreparationReport::Split &split) {
-  printf("%s: %lld tokens of %lld documents, %lld bytes of text\n", name, (long long)split.tokens,
-         (long long)split.documents, (long long)split.textBytes);
+  printf("%s: %s of %s, %s of text\n", name, counted(split.tokens, "token").c_str(),
+         counted(split.documents, "document").c_str(), counted(split.textBytes, "byte").c_str());
 }
 
 Status prepare(const PrepareFlags &flags) {

@@ -8,17 +8,13 @@
 #include <nlohmann/json.hpp>
 
 using namespace minigptc;
+using runtime::counted;
 using runtime::format;
 
 namespace {
 
 /// More ticks than that are drawn several at a time.
 constexpr int64_t kTextTicks = 64, kSvgTicks = 400;
-
-std::string counted(int64_t number, const std::string &noun) {
-  bool hisses = noun.ends_with("ch") || noun.ends_with("s");
-  return std::to_string(number) + " " + noun + (number == 1 ? "" : hisses ? "es" : "s");
-}
 
 std::string percent(double share) { return format("%.1f %%", 100 * share); }
 

@@ -2,6 +2,7 @@
 #include "tools/minigptc/Commands.h"
 
 #include "runtime/base/File.h"
+#include "runtime/base/Format.h"
 #include "runtime/base/InputFile.h"
 #include "runtime/base/Log.h"
 #include "runtime/text/Repair.h"
@@ -15,6 +16,7 @@
 #include <memory>
 
 using namespace minigptc;
+using runtime::counted;
 using runtime::InputFile;
 using runtime::Status;
 using runtime::StatusCode;
@@ -138,9 +140,9 @@ Status train(const TrainFlags &flags) {
     return tokenizer.status();
   MINIGPTC_RETURN_IF_ERROR(tokenizer->save(flags.output));
   int64_t specials = int64_t(flags.specials.size());
-  printf("%lld tokens (256 bytes, %lld special, %lld merged) from %lld bytes of text, in '%s'\n",
+  printf("%lld tokens (256 bytes, %lld special, %lld merged) from %s of text, in '%s'\n",
          (long long)tokenizer->vocabularySize(), (long long)specials,
-         (long long)(tokenizer->vocabularySize() - 256 - specials), (long long)bytes,
+         (long long)(tokenizer->vocabularySize() - 256 - specials), counted(bytes, "byte").c_str(),
          flags.output.c_str());
   return Status::success();
 }
@@ -176,8 +178,8 @@ Status encodeToFile(const Tokenizer &tokenizer, InputFile &input, const EncodeFl
   if (!bytes)
     return bytes.status();
   MINIGPTC_RETURN_IF_ERROR(file->commit(*bytes));
-  printf("%lld tokens from %lld bytes of text, in '%s'\n", (long long)file->tokens(),
-         (long long)*bytes, flags.output.c_str());
+  printf("%s from %s of text, in '%s'\n", counted(file->tokens(), "token").c_str(),
+         counted(*bytes, "byte").c_str(), flags.output.c_str());
   return Status::success();
 }
 

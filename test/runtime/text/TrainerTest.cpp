@@ -158,10 +158,10 @@ TEST_CASE("training that can't be") {
     CHECK(contains(status.toString(), message));
   };
   check(failureOf("abc", {.vocabularySize = 300}), StatusCode::failedPrecondition,
-        "only 2 pairs to merge, which make a vocabulary of 258, not of 300");
+        "only 2 pairs to merge: a vocabulary of 258, not of 300");
   check(failureOf("", {.vocabularySize = 257}), StatusCode::failedPrecondition, "only 0 pairs");
   check(failureOf("abc", {.vocabularySize = 256, .specialTokens = {"<x>"}}),
-        StatusCode::invalidArgument, "between 257 (256 bytes and 1 special tokens)");
+        StatusCode::invalidArgument, "between 257 (256 bytes and 1 special token)");
   check(failureOf("abc", {.vocabularySize = -1}), StatusCode::invalidArgument, "between 256");
   check(failureOf("abc", {.vocabularySize = 300, .specialTokens = {""}}),
         StatusCode::invalidArgument, "empty");
