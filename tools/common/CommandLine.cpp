@@ -59,7 +59,12 @@ static std::string suggestWord(const CLI::App &app, const std::string &word) {
     for (const CLI::App *subcommand : app.get_subcommands([](const CLI::App *) { return true; }))
       known.push_back(subcommand->get_name());
   }
-  std::string nearest = runtime::nearestName(word.substr(0, word.find('=')), known);
+  std::string begun = word.substr(0, word.find('='));
+  auto goesOn = [&](const std::string &name) { return name.starts_with(begun); };
+  // "--out" means "--output", though "--set" is as near.
+  std::string nearest = std::ranges::count_if(known, goesOn) == 1
+                            ? *std::ranges::find_if(known, goesOn)
+                            : runtime::nearestName(begun, known);
   return nearest.empty() ? "`" + commandLineOf(app) + " --help` lists what there is"
                          : "did you mean '" + nearest + "'?";
 }
