@@ -42,4 +42,10 @@ Status InputFile::seek(int64_t offset) {
                                                         : fileError(errno, "read", name_);
 }
 
+Status atInput(Status status, const std::string &name) {
+  return status.code() == StatusCode::dataLoss && status.place().empty()
+             ? std::move(status).at(name)
+             : status;
+}
+
 } // namespace minigptc::runtime

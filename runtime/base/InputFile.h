@@ -46,6 +46,10 @@ private:
   int descriptor_ = -1;
 };
 
+/// What is wrong with an input's contents (dataLoss), with its name as the place; other failures as
+/// they are.
+Status atInput(Status status, const std::string &name);
+
 } // namespace minigptc::runtime
 
 #endif // MINIGPTC_RUNTIME_BASE_INPUTFILE_H

@@ -4,6 +4,7 @@
 #include "runtime/base/File.h"
 #include "runtime/base/Format.h"
 #include "runtime/base/Hash.h"
+#include "runtime/base/InputFile.h"
 #include "runtime/base/Log.h"
 #include "runtime/data/Progress.h"
 #include "runtime/text/DataFolder.h"
@@ -203,7 +204,8 @@ Status Preparation::take(const DocumentPiece &piece) {
     return Status::success(); // An earlier run has it.
   if (piece.first)
     MINIGPTC_RETURN_IF_ERROR(writer->begin(piece.place));
-  MINIGPTC_RETURN_IF_ERROR(writer->add(piece.bytes));
+  MINIGPTC_RETURN_IF_ERROR(
+      atInput(writer->add(piece.bytes), inputs_.files[size_t(piece.place.file)].path));
   return piece.last ? writer->end() : Status::success();
 }
 

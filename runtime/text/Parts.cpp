@@ -7,13 +7,16 @@
 
 namespace minigptc::runtime::text {
 
-/// Takes about 8 GiB to encode, and is no text. Places within a piece have 32 bits (PieceEncoder).
+/// A stretch of this length takes about 8 GiB to encode, and is no text. Places within a piece have
+/// 32 bits (PieceEncoder).
 static constexpr size_t kLongest = size_t(1) << 28;
 /// For each thread: so many that none waits for another, or for the caller's reading and writing.
 static constexpr size_t kSlots = 8;
+/// More would wait for the caller, who reads and writes by itself, and take memory.
+static constexpr int kMostThreads = 32;
 
 PartedText::PartedText(Cuts cuts, int threads, size_t partBytes, PartWorker &worker)
-    : cuts_(cuts), threads_(threads > 0 ? threads : availableCores()),
+    : cuts_(cuts), threads_(std::min(threads > 0 ? threads : availableCores(), kMostThreads)),
       partBytes_(std::clamp<size_t>(partBytes, 1, size_t(1) << 24)), worker_(worker),
       wanted_(least()), ring_(threads_ == 1 ? 1 : kSlots * size_t(threads_)) {
   for (int i = 1; i < threads_; ++i)
@@ -60,9 +63,8 @@ Status PartedText::putParts() {
     rest = rest.subspan(length);
   }
   if (rest.size() >= kLongest)
-    return Status(StatusCode::resourceExhausted, "the text has " +
-                                                     std::to_string(rest.size() >> 20) +
-                                                     " MiB without a place where it can be cut")
+    return Status(StatusCode::dataLoss, "the text has " + std::to_string(rest.size() >> 20) +
+                                            " MiB without a place where it can be cut")
         .withHelp("is it a text?");
   wanted_ = rest.size() > partBytes_ ? std::clamp(2 * rest.size(), least(), kLongest) : least();
   arriving_.erase(arriving_.begin(), arriving_.end() - ptrdiff_t(rest.size()));

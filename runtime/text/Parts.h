@@ -50,12 +50,13 @@ public:
 /// cut for long.
 class PartedText {
 public:
-  /// Threads with the caller; 0: one for each core.
+  /// Threads with the caller, 32 at most; 0: one for each core.
   PartedText(Cuts cuts, int threads, size_t partBytes, PartWorker &worker);
 
   int threads() const { return threads_; }
   size_t slots() const { return ring_.size(); }
 
+  /// dataLoss where the text has no cut for 256 MiB.
   Status add(std::string_view bytes);
   /// The text ends; the next `add` begins another one.
   Status finish();

@@ -105,7 +105,7 @@ StatusOr<EncodedText> encodeText(const std::string &path, const Tokenizer &token
   Hasher64 encoded;
   MINIGPTC_RETURN_IF_ERROR(readPieces(path, [&](std::string_view piece) {
     encoded.update(std::as_bytes(std::span(piece)));
-    return encoder.add(piece);
+    return atInput(encoder.add(piece), path);
   }));
   MINIGPTC_RETURN_IF_ERROR(encoder.finish());
   // Or these tokens would be kept for that other text.

@@ -101,7 +101,7 @@ Status addText(runtime::TokenizerTrainer &trainer, const std::string &path, int6
           .withHelp("a text in UTF-16 has to be converted to UTF-8");
     read += int64_t(piece.size());
     watch.add(piece);
-    return trainer.add(piece);
+    return runtime::atInput(trainer.add(piece), input->name());
   }));
   if (read == 0)
     return Status(StatusCode::failedPrecondition, "'" + input->name() + "' is empty");
@@ -160,7 +160,7 @@ StatusOr<int64_t> encodeInto(const Tokenizer &tokenizer, InputFile &input, int t
   MINIGPTC_RETURN_IF_ERROR(readPieces(input, [&](std::string_view piece) {
     bytes += int64_t(piece.size());
     watch.add(piece);
-    return encoder.add(piece);
+    return runtime::atInput(encoder.add(piece), input.name());
   }));
   MINIGPTC_RETURN_IF_ERROR(encoder.finish());
   remarkInvalid(watch, input.name());

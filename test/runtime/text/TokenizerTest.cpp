@@ -251,3 +251,23 @@ TEST_CASE("a text that can't be cut is encoded all the same") {
   CHECK(ids == tokenizer.encode(text));
   CHECK(*tokenizer.decodeBytes(ids) == text);
 }
+
+TEST_CASE("a text without a place to cut it for 256 MiB is refused, and the next one is not") {
+  Tokenizer tokenizer = Tokenizer::bytes();
+  int64_t ids = 0;
+  TextEncoder encoder(tokenizer, [&](std::span<const int32_t> some) {
+    ids += int64_t(some.size());
+    return Status::success();
+  });
+  const std::string letters(1 << 20, 'a');
+  Status status;
+  int added = 0;
+  for (; status.ok() && added < 300; ++added)
+    status = encoder.add(letters);
+  CHECK(added == 256);
+  CHECK(status.code() == StatusCode::dataLoss);
+  CHECK(status.message() == "the text has 256 MiB without a place where it can be cut");
+  REQUIRE(encoder.add("a text").ok());
+  REQUIRE(encoder.finish().ok());
+  CHECK(ids == 6);
+}

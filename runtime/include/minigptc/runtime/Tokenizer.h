@@ -94,12 +94,13 @@ private:
 using TokenSink = std::function<Status(std::span<const int32_t> ids)>;
 
 struct TextEncoderOptions {
-  int threads = 1;                    ///< 0: one for each core
+  int threads = 1;                    ///< 0: one for each core; 32 at most
   size_t partBytes = size_t(1) << 16; ///< text that a thread takes at a time, about
 };
 
-/// Encodes one text that arrives in pieces. Memory: many parts, about 64 MiB at most; more only
-/// where the text has longer stretches without any place where it can be cut.
+/// Encodes one text that arrives in pieces. Memory: the parts that threads work on and wait for,
+/// about 4 MiB for each thread; more only where the text has longer stretches without any place
+/// where it can be cut. One of 256 MiB ends the encoding: dataLoss.
 class TextEncoder {
 public:
   TextEncoder(Tokenizer tokenizer, TokenSink sink, TextEncoderOptions options = {});
