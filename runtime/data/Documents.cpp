@@ -11,6 +11,7 @@ namespace minigptc::runtime {
 /// From so many texts on, whole ones are held out.
 static constexpr int64_t kManyTexts = 100;
 static constexpr size_t kPieceBytes = size_t(1) << 18;
+static constexpr const char *kLinesHelp = "each line must be a JSON object of its own";
 /// How far behind the wanted place a text is searched for a better one to cut it.
 static constexpr int64_t kCutBytes = int64_t(1) << 20;
 
@@ -156,6 +157,11 @@ StatusOr<bool> DocumentReader::nextLine(std::string_view &line) {
     lines_.erase(0, lineBegin_);
     lineBegin_ = 0;
     searched = lines_.size();
+    if (int64_t(searched) > options_.longestLine)
+      return Status(StatusCode::dataLoss,
+                    "a line of more than " + std::to_string(options_.longestLine) + " bytes")
+          .at(input().path + ":" + std::to_string(place_.line))
+          .withHelp(kLinesHelp);
     lines_.resize(searched + std::max(kPieceBytes, searched));
     StatusOr<size_t> count = file_->read(std::span(lines_).subspan(searched));
     if (!count)
@@ -186,8 +192,7 @@ Status DocumentReader::parseLine(std::string_view line) {
   if (status)
     status = reader.end();
   if (!status)
-    return found ? status
-                 : std::move(status).withHelp("each line must be a JSON object of its own");
+    return found ? status : std::move(status).withHelp(kLinesHelp);
   if (found)
     return Status::success();
   return Status(StatusCode::dataLoss, "the line's object has no field " + quote(options_.field))

@@ -30,6 +30,7 @@ struct DocumentOptions {
   std::string field = "text"; ///< of JSON Lines
   double valFraction = 0;     ///< held out, in [0, 1)
   std::string separator = {}; ///< the text of the token that ends documents, if there is one
+  int64_t longestLine = int64_t(1) << 30; ///< of JSON Lines, in bytes: it is kept in memory
 };
 
 /// Where a document begins; enough to go on from there.

@@ -308,7 +308,7 @@ StatusOr<PreparationReport> Preparation::run() {
   report.train = {train_->documents(), train_->tokens(), train_->textBytes()};
   if (val_)
     report.val = {val_->documents(), val_->tokens(), val_->textBytes()};
-  if (!separator_ && report.train.documents + report.val.documents > 1)
+  if (!separator_ && !options_.separator && report.train.documents + report.val.documents > 1)
     remark("nothing separates the documents: the tokenizer has no <|endoftext|>, and --separator "
            "names no other token");
   return report;

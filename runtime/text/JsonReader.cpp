@@ -53,7 +53,7 @@ Status JsonReader::expect(char c, const char *what) {
   if (take(c))
     return Status::success();
   if (at_ == text_.size())
-    return error(std::string("the file ends where ") + what + " should be: it is cut short", at_);
+    return error("the " + whole_ + " ends where " + what + " should be: it is cut short", at_);
   return error(std::string("no JSON: ") + what + " should be here", at_);
 }
 
@@ -110,7 +110,7 @@ Status JsonReader::string(std::string &value) {
       ++at_;
     value += text_.substr(plain, at_ - plain);
     if (at_ == text_.size())
-      return error("the file ends within a string: it is cut short", begin);
+      return error("the " + whole_ + " ends within a string: it is cut short", begin);
     char c = text_[at_++];
     if (c == '"')
       break;
@@ -179,7 +179,7 @@ Status JsonReader::raw(std::string_view &value) {
 
 Status JsonReader::end() {
   return offset() == text_.size() ? Status::success()
-                                  : error("no JSON: the file should end here", at_);
+                                  : error("no JSON: the " + whole_ + " should end here", at_);
 }
 
 } // namespace minigptc::runtime::text

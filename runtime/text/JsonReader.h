@@ -26,11 +26,14 @@ namespace minigptc::runtime::text {
 /// callbacks of `object` and `array` must read the value that they are called for.
 class JsonReader {
 public:
-  /// `line`: of the file, where the text begins. A byte order mark before it means nothing.
-  JsonReader(std::string_view text, std::string file, int64_t line = 1)
-      : text_(text), file_(std::move(file)), line_(line) {
-    if (text_.starts_with("\xef\xbb\xbf"))
-      at_ = 3;
+  /// A byte order mark before the text means nothing.
+  JsonReader(std::string_view text, std::string file) : text_(text), file_(std::move(file)) {
+    skipMark();
+  }
+  /// A text that is one line of a file, by its number.
+  JsonReader(std::string_view text, std::string file, int64_t line)
+      : text_(text), file_(std::move(file)), line_(line), whole_("line") {
+    skipMark();
   }
 
   template <typename Member> Status object(Member &&member) {
@@ -79,6 +82,7 @@ public:
   Status error(const std::string &what, size_t offset) const;
 
 private:
+  void skipMark() { at_ = text_.starts_with("\xef\xbb\xbf") ? 3 : 0; }
   void skipBlanks();
   bool take(char c);
   Status expect(char c, const char *what);
@@ -91,7 +95,8 @@ private:
 
   std::string_view text_;
   std::string file_;
-  int64_t line_;
+  int64_t line_ = 1;
+  std::string whole_ = "file"; ///< what the text is
   size_t at_ = 0;
   int depth_ = 0;
 };

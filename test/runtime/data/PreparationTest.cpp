@@ -205,6 +205,7 @@ TEST_CASE("data: what can't be prepared is one clear line, and leaves nothing th
   };
   CHECK(contains(with("a.jsonl", "{\"text\": \"x\"}\n{\"txt\": \"y\"}\n"), "a.jsonl:2"));
   CHECK(contains(with("a.jsonl", "{\"text\": 3}\n"), "the field 'text' is no string"));
+  CHECK(contains(with("a.jsonl", "\n\n{\"text\": \"x"), "the line ends within a string"));
   CHECK(contains(with("a.jsonl", "\n\n{\"text\": \"x"), "a.jsonl:3:10"));
   CHECK(contains(with("a.jsonl", "{\"text\": \"x\xff\"}\n"), "no valid UTF-8"));
   CHECK(contains(with("a.jsonl", "{\"text\": \"\"}\n"), "all texts are empty"));
@@ -229,6 +230,21 @@ TEST_CASE("data: what can't be prepared is one clear line, and leaves nothing th
   REQUIRE(tokenizer.save(folder.file("mistake/tokenizer")).ok()); // killed while it ended
   options.field = "txt";
   CHECK(prepare(tokenizer, options).ok());
+}
+
+TEST_CASE("data: a line that is too long for memory is refused, whatever follows") {
+  TempFolder folder;
+  std::string text = "{\"text\": \"short\"}\n{\"text\": \"" + std::string(3 << 20, 'a');
+  writeText(folder.file("a.jsonl"), text);
+  StatusOr<InputList> inputs = listInputs({folder.file("a.jsonl")});
+  REQUIRE(inputs.ok());
+  DocumentReader reader(*inputs, {.longestLine = 1 << 20}, {});
+  DocumentPiece piece;
+  REQUIRE(*reader.next(piece));
+  CHECK(piece.bytes == "short");
+  StatusOr<bool> next = reader.next(piece);
+  CHECK(contains(next.status().toString(), "a line of more than 1048576 bytes"));
+  CHECK(contains(next.status().toString(), "a.jsonl:2"));
 }
 
 TEST_CASE("data: in folders, links to files are taken, and what can't be read is named") {
