@@ -1,12 +1,15 @@
 //===- DataFolder.h - what `data prepare` leaves behind ---------*- C++ -*-===//
 //
 //   DataFolder folder("data");
+//   MINIGPTC_RETURN_IF_ERROR(folder.checkComplete());
 //   if (folder.exists())
 //     open(folder.train());
 //
 //===----------------------------------------------------------------------===//
 #ifndef MINIGPTC_RUNTIME_TEXT_DATAFOLDER_H
 #define MINIGPTC_RUNTIME_TEXT_DATAFOLDER_H
+
+#include "minigptc/runtime/Status.h"
 
 #include <filesystem>
 #include <string>
@@ -25,6 +28,14 @@ public:
   /// How far an unfinished preparation is.
   std::string progress() const { return in("progress.json"); }
 
+  /// An error where a preparation has begun in it and has not ended.
+  Status checkComplete() const {
+    std::error_code ignored;
+    if (!std::filesystem::exists(progress(), ignored))
+      return Status::success();
+    return Status(StatusCode::failedPrecondition, "the data in '" + path_ + "' are not complete")
+        .withHelp("`minigptc data prepare` with the same arguments goes on");
+  }
   bool exists() const {
     std::error_code ignored;
     return std::filesystem::is_directory(path_, ignored);

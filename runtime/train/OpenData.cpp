@@ -111,14 +111,10 @@ Status DataOpener::openDummy() {
 //===----------------------------------------------------------------------===//
 
 SourceOr DataOpener::openFile(const std::string &path) {
+  DataFolder folder(std::filesystem::path(path).parent_path().string());
+  MINIGPTC_RETURN_IF_ERROR(folder.checkComplete());
   SourceOr source =
       openTokenFile(path, model_.vocabSize, sources_.tokenizer ? &*sources_.tokenizer : nullptr);
-  DataFolder folder(std::filesystem::path(path).parent_path().string());
-  std::error_code ignored;
-  if (std::filesystem::exists(folder.progress(), ignored))
-    return Status(StatusCode::failedPrecondition,
-                  "the data in '" + folder.path() + "' are not complete")
-        .withHelp("`minigptc data prepare` with the same arguments goes on");
   if (!source)
     return source;
   StatusOr<std::optional<TokenFileInfo>> info = readTokenFileInfo(path);

@@ -39,7 +39,7 @@ void DataFlags::addTo(CLI::App &app) {
 }
 
 /// A folder stands for its files.
-void DataFlags::applyFiles(runtime::DataConfig &config) const {
+Status DataFlags::applyFiles(runtime::DataConfig &config) const {
   std::vector<std::string> files;
   for (const std::string &entry : data) {
     auto [path, weight] = runtime::splitWeight(entry);
@@ -48,6 +48,7 @@ void DataFlags::applyFiles(runtime::DataConfig &config) const {
       files.push_back(entry);
       continue;
     }
+    MINIGPTC_RETURN_IF_ERROR(folder.checkComplete());
     files.push_back(folder.train() + entry.substr(path.size()));
     if (config.valPath.empty())
       config.valPath = folder.valIfThere();
@@ -60,6 +61,7 @@ void DataFlags::applyFiles(runtime::DataConfig &config) const {
     config.trainPath = files.front();
   else
     config.mixture = files;
+  return Status::success();
 }
 
 Status DataFlags::apply(RunConfig &config) const {
@@ -71,7 +73,7 @@ Status DataFlags::apply(RunConfig &config) const {
     config.data.textPath = text;
     config.data.valPath.clear();
     config.data.dummy = dummy;
-    applyFiles(config.data);
+    MINIGPTC_RETURN_IF_ERROR(applyFiles(config.data));
   }
   if (!tokenizer.empty())
     config.data.tokenizer = tokenizer;

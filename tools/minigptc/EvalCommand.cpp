@@ -36,6 +36,8 @@ openTokens(const EvalFlags &flags, runtime::RunConfig config, std::string &file)
     return Status(StatusCode::invalidArgument, "--text and --data exclude each other");
   if (!flags.text.empty() || !flags.data.empty()) {
     runtime::DataFolder folder(flags.data);
+    if (folder.exists())
+      MINIGPTC_RETURN_IF_ERROR(folder.checkComplete());
     std::string heldOut = folder.exists() ? folder.valIfThere() : "";
     if (folder.exists() && heldOut.empty())
       return Status(StatusCode::invalidArgument,
