@@ -2,6 +2,7 @@
 
 #include "runtime/base/Log.h"
 #include "runtime/text/ByteAlphabet.h"
+#include "runtime/text/Pieces.h"
 
 namespace minigptc::runtime::text {
 
@@ -69,6 +70,15 @@ Status DefinitionBuilder::placeMerges(const PlaceName &place) {
   return Status::success();
 }
 
+/// Whether GPT-2's pattern leaves it whole, as it does any token that merges make.
+static bool isPiece(const std::string &bytes) {
+  const uint8_t *begin = reinterpret_cast<const uint8_t *>(bytes.data());
+  int pieces = 0;
+  forEachPiece(TextPattern::gpt2, begin, begin + bytes.size(),
+               [&](const uint8_t *, const uint8_t *) { ++pieces; });
+  return pieces == 1;
+}
+
 Status DefinitionBuilder::placeTokens(bool leftOverAreSpecial) {
   std::vector<bool> isAdded(written_.size()), isMade(written_.size());
   for (const AddedToken &token : definition_.added)
@@ -82,6 +92,10 @@ Status DefinitionBuilder::placeTokens(bool leftOverAreSpecial) {
       bytes = readBytes(written);
     if (leftOverAreSpecial && !isAdded[id] && !written.empty() && !isMade[id] &&
         (!bytes || bytes->size() != 1)) {
+      if (bytes && isPiece(*bytes))
+        return wrong("no merge makes the token " + quote(written) + ", id " + std::to_string(id))
+            .withHelp("merges.txt may be cut short; a special token that looks like a word can "
+                      "only be read from a tokenizer.json");
       definition_.added.push_back({int32_t(id), written});
       isAdded[id] = true;
     }

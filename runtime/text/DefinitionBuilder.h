@@ -29,7 +29,8 @@ public:
   void addAdded(AddedToken token, size_t place) { added_.emplace_back(std::move(token), place); }
 
   /// `mergePlace`, `addedPlace` name places. `leftOverAreSpecial`: tokens that are no byte
-  /// and come from no merge are special tokens, else they are just never made.
+  /// and come from no merge are special tokens (an error if one looks like a merge that is
+  /// missing), else they are just never made.
   StatusOr<Definition> finish(const PlaceName &mergePlace, const PlaceName &addedPlace,
                               bool leftOverAreSpecial);
 

@@ -215,8 +215,19 @@ TEST_CASE("folders that hold no tokenizer") {
   CHECK(contains(failure().message(), "merge 2, of 'a' and 'b', is there twice"));
   writeText(folder.file("merges.txt"), "a b c\n");
   CHECK(contains(failure().message(), "'a b c' is no merge"));
+  writeText(folder.file("vocab.json"), "{\"a\": 0, \"b\": 1}");
   writeText(folder.file("merges.txt"), "");
   CHECK(contains(failure().message(), "no token stands for the byte 0x00"));
+  // Without its last merge, its token is no special one.
+  Tokenizer tokenizer = learn({"low lower"}, {.vocabularySize = 260, .specialTokens = {"<|e|>"}});
+  REQUIRE(tokenizer.save(folder.path.string()).ok());
+  std::filesystem::remove(folder.file("tokenizer.json"));
+  REQUIRE(Tokenizer::load(folder.path.string())->hash() == tokenizer.hash());
+  std::string merges = readText(folder.file("merges.txt"));
+  writeText(folder.file("merges.txt"), merges.substr(0, merges.rfind('\n', merges.size() - 2) + 1));
+  CHECK(contains(failure().message(), "no merge makes the token"));
+  CHECK(contains(failure().help(), "merges.txt may be cut short"));
+  writeText(folder.file("merges.txt"), "");
   writeText(folder.file("vocab.json"), "{\"a\": 0,\n\"b\": 0}");
   CHECK(contains(failure().toString(), "vocab.json:2:6"));
   writeText(folder.file("tokenizer_config.json"), "{\"tokenizer_class\": \"Qwen2Tokenizer\"}");
