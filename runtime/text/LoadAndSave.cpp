@@ -68,7 +68,7 @@ StatusOr<Tokenizer> loadVocabulary(const std::filesystem::path &folder) {
 } // namespace
 
 StatusOr<Tokenizer> Tokenizer::load(const std::string &path) {
-  std::error_code ignored;
+  std::error_code error, ignored;
   std::filesystem::path folder(path);
   if (!std::filesystem::is_directory(folder, ignored))
     return folder.filename() == "vocab.json" || folder.filename() == "merges.txt"
@@ -76,7 +76,10 @@ StatusOr<Tokenizer> Tokenizer::load(const std::string &path) {
                      .withHelp("give the folder, which has vocab.json and merges.txt")
                : loadJson(path);
   // Also where it is a link to nothing: without it, the others may mean another pattern.
-  if (std::filesystem::exists(std::filesystem::symlink_status(folder / "tokenizer.json", ignored)))
+  auto whole = std::filesystem::symlink_status(folder / "tokenizer.json", error);
+  if (whole.type() == std::filesystem::file_type::none)
+    return fileError(error.value(), "read the folder", path);
+  if (std::filesystem::exists(whole))
     return loadJson((folder / "tokenizer.json").string());
   if (std::filesystem::exists(folder / "vocab.json", ignored))
     return loadVocabulary(folder);

@@ -166,10 +166,10 @@ StatusOr<std::optional<TokenFileInfo>> readTokenFileInfo(const std::string &path
 }
 
 TokenFileWriter::TokenFileWriter(AtomicFile file, AtomicFile side, const Tokenizer &tokenizer)
-    : file_(std::move(file)),
-      side_(std::move(side)), info_{.width = tokenizer.vocabularySize() > 65536 ? 4 : 2,
-                                    .vocabulary = tokenizer.vocabularySize(),
-                                    .tokenizer = tokenizerHashText(tokenizer)} {}
+    : file_(std::move(file)), side_(std::move(side)),
+      info_{.width = tokenizer.vocabularySize() > 65536 ? 4 : 2,
+            .vocabulary = tokenizer.vocabularySize(),
+            .tokenizer = tokenizerHashText(tokenizer)} {}
 
 StatusOr<TokenFileWriter> TokenFileWriter::create(const std::string &path,
                                                   const Tokenizer &tokenizer) {

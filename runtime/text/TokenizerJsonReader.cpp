@@ -48,7 +48,8 @@ private:
   JsonReader reader_;
   DefinitionBuilder builder_;
   size_t sectionOffset_ = 0;
-  bool hasModel_ = false, hasPattern_ = false, wholePieces_ = false, normalize_ = false;
+  bool hasModel_ = false, hasMerges_ = false, hasPattern_ = false;
+  bool wholePieces_ = false, normalize_ = false;
   TextPattern pattern_ = TextPattern::gpt2;
   std::string postProcessor_;
 };
@@ -115,7 +116,10 @@ Status TokenizerJsonReader::byteLevel(const Json &json, bool regexAsked, bool &u
   if (json.value("add_prefix_space", Json(true)) != Json(false))
     return refuse("the pre_tokenizer ByteLevel has 'add_prefix_space', which puts a blank before "
                   "a text");
-  usesRegex = json.value("use_regex", Json(true)) != Json(false);
+  Json regex = json.value("use_regex", Json(true));
+  if (!regex.is_boolean())
+    return refuse("the pre_tokenizer ByteLevel has another 'use_regex' than true or false");
+  usesRegex = regex.get<bool>();
   if (usesRegex && !regexAsked)
     return refuse("the pre_tokenizer ByteLevel has 'use_regex' behind another pattern");
   return Status::success();
@@ -239,8 +243,10 @@ Status TokenizerJsonReader::modelMember(const std::string &key) {
       return refuse("the model's vocabulary is not that of BPE");
     return vocabulary();
   }
-  if (key == "merges")
+  if (key == "merges") {
+    hasMerges_ = true;
     return reader_.array([&] { return merge(); });
+  }
   if (key == "ignore_merges")
     return reader_.boolean(wholePieces_);
   if (key == "dropout")
@@ -271,6 +277,8 @@ StatusOr<Definition> TokenizerJsonReader::read() {
   sectionOffset_ = 0;
   if (!hasModel_)
     return refuse("the file has no 'model': it is no tokenizer.json");
+  if (!hasMerges_)
+    return refuse("the model has no 'merges'");
   if (!hasPattern_)
     return refuse("the file has no 'pre_tokenizer'");
   auto place = [&](size_t offset) { return reader_.place(offset); };

@@ -130,6 +130,7 @@ TEST_CASE("what a tokenizer.json asks for and is not done is refused by name") {
            {"/pre_tokenizer/type", "Whitespace", "pre_tokenizer 'Whitespace'"},
            {"/pre_tokenizer/add_prefix_space", true, "add_prefix_space"},
            {"/pre_tokenizer/use_regex", false, "no pattern"},
+           {"/pre_tokenizer/use_regex", nullptr, "another 'use_regex'"},
            {"/pre_tokenizer",
             {{"type", "Sequence"}, {"pretokenizers", {byteLevel, byteLevel}}},
             "another pre_tokenizer"},
@@ -182,6 +183,9 @@ TEST_CASE("tokens, merges and added tokens that do not fit together") {
   refuses(broken("/added_tokens/0/content", "other"), "have the same id, 256");
   refuses(broken("/added_tokens/0/content", ""), "'content'");
   Json json = smallJson();
+  json["model"].erase("merges");
+  refuses(json.dump(), "the model has no 'merges'");
+  json = smallJson();
   json["model"]["vocab"].erase("a");
   refuses(json.dump(), "no token stands for the byte 0x61");
   json = smallJson();
