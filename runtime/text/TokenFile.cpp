@@ -173,6 +173,11 @@ TokenFileWriter::TokenFileWriter(AtomicFile file, AtomicFile side, const Tokeniz
 
 StatusOr<TokenFileWriter> TokenFileWriter::create(const std::string &path,
                                                   const Tokenizer &tokenizer) {
+  std::error_code ignored;
+  if (std::filesystem::is_other(path, ignored))
+    return Status(StatusCode::invalidArgument,
+                  "cannot write tokens to '" + path + "': not a regular file")
+        .withHelp("a token file has a side file with '.json' behind its name");
   StatusOr<AtomicFile> file = AtomicFile::create(path);
   if (!file)
     return file.status();

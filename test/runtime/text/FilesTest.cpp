@@ -251,6 +251,9 @@ TEST_CASE("token files have a side file that fits") {
     REQUIRE(given->write(std::vector<int32_t>{1, 2, 255}).ok());
   }
   CHECK(!std::filesystem::exists(path)); // not committed
+  // No side file beside a device.
+  CHECK(contains(TokenFileWriter::create("/dev/null", tokenizer).status().message(),
+                 "not a regular file"));
   StatusOr<TokenFileWriter> file = TokenFileWriter::create(path, tokenizer);
   REQUIRE(file->write(std::vector<int32_t>{1, 2}).ok());
   REQUIRE(file->write(std::vector<int32_t>{255}).ok());
