@@ -110,6 +110,18 @@ Status writeFileAtomically(const std::string &path, std::string_view text) {
   return writeFileAtomically(path, std::as_bytes(std::span(text)));
 }
 
+Status checkFolderWritable(const std::string &path) {
+  std::error_code error;
+  std::filesystem::path there = std::filesystem::absolute(path, error);
+  while (!std::filesystem::exists(std::filesystem::symlink_status(there, error)) &&
+         there.has_relative_path())
+    there = there.parent_path();
+  if (!std::filesystem::is_directory(there, error))
+    return fileError(ENOTDIR, "create the folder", path);
+  return access(there.c_str(), W_OK | X_OK) == 0 ? Status()
+                                                 : fileError(errno, "write to the folder", path);
+}
+
 Status createDirectories(const std::string &path) {
   std::error_code error;
   std::filesystem::create_directories(path, error);

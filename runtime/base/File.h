@@ -39,6 +39,10 @@ Status writeFileAtomically(const std::string &path, std::string_view text);
 /// Fails if a file of that name could not be written: checked before hours of work.
 Status checkWritable(const std::string &path);
 
+/// Fails if the folder is there and cannot be written to, or could not be made: checked before
+/// hours of work. Makes nothing.
+Status checkFolderWritable(const std::string &path);
+
 /// Makes the folder and its parents where they are missing.
 Status createDirectories(const std::string &path);
 

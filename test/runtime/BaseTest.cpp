@@ -294,6 +294,16 @@ TEST_CASE("messages go to the sink, names are quoted safely") {
   CHECK(quote(std::string(500, 'x')).size() < 120);
 }
 
+TEST_CASE("whether a folder can be written to is known before it is made") {
+  Folder folder;
+  CHECK(checkFolderWritable(folder / "a/b").ok());
+  CHECK_FALSE(std::filesystem::exists(folder / "a"));
+  CHECK(checkFolderWritable(folder / "").ok());
+  REQUIRE(writeFileAtomically(folder / "file", "x").ok());
+  CHECK_FALSE(checkFolderWritable(folder / "file").ok());
+  CHECK_FALSE(checkFolderWritable(folder / "file/a").ok());
+}
+
 TEST_CASE("formatted text has any length") {
   CHECK(format("%s", "") == "");
   CHECK(counted(1, "file") == "1 file");

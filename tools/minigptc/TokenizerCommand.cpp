@@ -132,6 +132,7 @@ Status train(const TrainFlags &flags) {
                                          .threads = flags.threads});
   if (!trainer)
     return trainer.status();
+  MINIGPTC_RETURN_IF_ERROR(runtime::checkFolderWritable(flags.output));
   int64_t bytes = 0;
   for (const std::string &path : flags.texts)
     MINIGPTC_RETURN_IF_ERROR(addText(*trainer, path, bytes));
