@@ -96,6 +96,8 @@ Status evaluate(EvalFlags &flags, ProcessGroupRef processes) {
   auto tokenizer = findTokenizer(flags.weights, flags.tokenizer, model->config);
   if (!tokenizer)
     return tokenizer.status();
+  if (!flags.text.empty() && !quiet)
+    remarkBytes(*tokenizer, model->config);
   std::string file;
   auto tokens = openTokens(flags, model->config, file);
   if (!tokens)

@@ -41,6 +41,8 @@ Status generateText(GenerateFlags &flags, ProcessGroupRef processes) {
     MINIGPTC_RETURN_IF_ERROR(runtime::agreeOnContents(
         *processes,
         {{"the tokenizer", *tokenizer ? runtime::tokenizerHashText(**tokenizer) : "none"}}));
+  if (isFirst(processes.get()))
+    remarkBytes(*tokenizer, model->config);
   std::unique_ptr<runtime::TextCodec> codec = std::make_unique<runtime::ByteCodec>();
   if (*tokenizer)
     codec = std::make_unique<runtime::TokenizerCodec>(**tokenizer);

@@ -138,3 +138,11 @@ minigptc::findTokenizer(const WeightFlags &flags, const std::string &given,
     return tokenizer.status();
   return std::optional(*std::move(tokenizer));
 }
+
+void minigptc::remarkBytes(const std::optional<runtime::Tokenizer> &tokenizer,
+                           const runtime::RunConfig &config) {
+  if (!tokenizer && config.model.vocabSize > 256)
+    printRemark("the text is taken as bytes: no tokenizer is given, and the run has none; but the "
+                "model has " +
+                std::to_string(config.model.vocabSize) + " tokens (--tokenizer DIR)");
+}

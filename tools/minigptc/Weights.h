@@ -40,6 +40,10 @@ runtime::StatusOr<TrainedModel> loadTrained(const WeightFlags &flags, const Buil
 runtime::StatusOr<std::optional<runtime::Tokenizer>>
 findTokenizer(const WeightFlags &flags, const std::string &given, runtime::RunConfig &config);
 
+/// That a text is taken as bytes, where nothing says otherwise and the model has other tokens, too.
+void remarkBytes(const std::optional<runtime::Tokenizer> &tokenizer,
+                 const runtime::RunConfig &config);
+
 } // namespace minigptc
 
 #endif // MINIGPTC_TOOLS_MINIGPTC_WEIGHTS_H
