@@ -27,7 +27,7 @@ struct DataFlags {
   runtime::Status apply(runtime::RunConfig &config) const;
 
 private:
-  Status applyFiles(runtime::DataConfig &data) const;
+  runtime::Status applyFiles(runtime::DataConfig &data) const;
 };
 
 /// --steps, --out, --resume, --init-from, --save-weights, --dump-grads,
