@@ -4,14 +4,16 @@
 #include "runtime/base/Scalar.h"
 
 #include <charconv>
+#include <cmath>
 #include <cstdio>
 #include <cstring>
 #include <mutex>
+#include <stdexcept>
 
 namespace minigptc {
 namespace {
 
-std::mutex sinkMutex;
+std::recursive_mutex sinkMutex; // Recursive: a sink may set another one.
 PrintSink &sink() {
   static PrintSink function;
   return function;
@@ -44,7 +46,9 @@ template <typename T> T load(const std::byte *data) {
 }
 
 template <typename T> void append(std::string &text, T value) {
-  char digits[64]; // More than any number's shortest form.
+  if constexpr (std::is_floating_point_v<T>)
+    value = std::isnan(value) ? std::abs(value) : value; // Its sign means nothing.
+  char digits[64];                                       // More than any number's shortest form.
   text.append(digits, std::to_chars(digits, digits + sizeof digits, value).ptr);
 }
 
@@ -80,6 +84,21 @@ void appendPart(std::string &text, const PrintedTensor &tensor, bool summarizes)
   text += ']';
 }
 
+void putLine(const PrintSink &put, std::string line) {
+  if (!put) {
+    line += '\n';
+    std::fwrite(line.data(), 1, line.size(), stderr); // Unbuffered: one write, and it is out.
+    return;
+  }
+  try {
+    put(line);
+  } catch (const std::exception &) {
+    throw;
+  } catch (...) { // The threads that may have called know no others.
+    throw std::runtime_error("the sink of printed lines threw no std::exception");
+  }
+}
+
 } // namespace
 
 std::string toText(const PrintedTensor &tensor) {
@@ -92,6 +111,7 @@ void printLines(std::span<const std::string_view> texts, std::span<const Printed
                 size_t exampleDims) {
   int64_t lines = tensors.empty() ? 1 : product(tensors[0].shape.first(exampleDims));
   std::lock_guard lock(sinkMutex);
+  PrintSink put = sink();
   for (int64_t line = 0; line < lines; ++line) {
     std::string text(texts[0]);
     for (size_t i = 0; i < tensors.size(); ++i) {
@@ -100,12 +120,7 @@ void printLines(std::span<const std::string_view> texts, std::span<const Printed
       int64_t bytes = product(shape) * sizeOf(all.dtype);
       text.append(toText({all.dtype, shape, all.data + line * bytes})).append(texts[i + 1]);
     }
-    if (sink()) {
-      sink()(text);
-      continue;
-    }
-    text += '\n';
-    std::fwrite(text.data(), 1, text.size(), stderr); // Unbuffered: one write, and it is out.
+    putLine(put, std::move(text));
   }
 }
 

@@ -31,7 +31,8 @@ std::string toText(const PrintedTensor &tensor);
 /// Prints the texts with a tensor between each two of them as one line; with `exampleDims`, as one
 /// line for each index into these first dimensions, which are those of every tensor, in order.
 /// Lines are whole, whatever else prints; those of one call stand together. There is a text more
-/// than tensors. Throws std::bad_alloc, and what a sink throws.
+/// than tensors. Throws std::bad_alloc, and what a sink throws: if that is no std::exception, a
+/// std::runtime_error instead.
 void printLines(std::span<const std::string_view> texts, std::span<const PrintedTensor> tensors,
                 size_t exampleDims);
 

@@ -68,7 +68,8 @@ TEST_CASE("tensors as text") {
   CHECK(textOf<float>(f32, {}, {0.1f}) == "0.1");
   CHECK(textOf<double>(f64, {}, {0.1 + 0.2}) == "0.30000000000000004");
   CHECK(textOf<float>(f32, {4}, {1, -0.0f, INFINITY, 1e-30f}) == "[1, -0, inf, 1e-30]");
-  CHECK(textOf<float>(f32, {1}, {std::numeric_limits<float>::quiet_NaN()}) == "[nan]");
+  constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+  CHECK(textOf<float>(f32, {2}, {kNan, -kNan}) == "[nan, nan]");
   CHECK(textOf<uint16_t>(bf16, {2}, {floatToBf16(1.5f), floatToBf16(0.1f)}) ==
         "[1.5, 0.100097656]");
   CHECK(textOf<uint16_t>(f16, {}, {floatToF16(0.5f)}) == "0.5");
@@ -99,6 +100,22 @@ TEST_CASE("a line for each example") {
     printLines(texts, {&x, 1}, dims);
   CHECK(printed.lines ==
         Lines{"x [[1, 2], [3, 4]]", "x [1, 2]", "x [3, 4]", "x 1", "x 2", "x 3", "x 4"});
+}
+
+TEST_CASE("a sink sets another one, or throws") {
+  Printed first;
+  Lines second;
+  setPrintSink([&](std::string_view line) {
+    first.lines.emplace_back(line);
+    setPrintSink([&second](std::string_view later) { second.emplace_back(later); });
+  });
+  std::vector<std::string_view> one = {"one"}, two = {"two"};
+  printLines(one, {}, 0);
+  printLines(two, {}, 0);
+  CHECK(first.lines == Lines{"one"});
+  CHECK(second == Lines{"two"});
+  setPrintSink([](std::string_view) { throw 5; });
+  CHECK_THROWS_AS(printLines(one, {}, 0), std::runtime_error);
 }
 
 TEST_CASE("a program prints what it has come to") {

@@ -15,10 +15,12 @@
 namespace minigptc {
 
 /// Gets a line at a time, without its end, from one thread at a time; one of several devices or
-/// programs may be the caller. It must not run a program itself.
+/// programs may be the caller. It must not run a program itself. What it throws, as a
+/// std::exception, ends the run with an error.
 using PrintSink = std::function<void(std::string_view line)>;
 
-/// For all programs of the process; an empty function restores standard error. Thread-safe.
+/// For all programs of the process; an empty function restores standard error. Thread-safe, also
+/// within a sink, for the lines of the prints after that one.
 void setPrintSink(PrintSink sink);
 
 } // namespace minigptc
