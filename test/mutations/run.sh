@@ -35,8 +35,8 @@ replace_once() {
 
 runs_test() { # TEST: its status
   case $1 in
-    lit:*) (cd "$build/test" && "$(sed -n 's/^MINIGPTC_LIT:[A-Z]*=//p' ../CMakeCache.txt)" -q --filter "${1#lit: }" .) >"$log" 2>&1 ;;
-    *) (cd "$build" && ctest -R "$1" --no-tests=error --timeout 300) >"$log" 2>&1 ;;
+    lit:*) (cd "$build/test" && "$(sed -n 's/^MINIGPTC_LIT:[A-Z]*=//p' ../CMakeCache.txt)" -q --max-failures 1 --filter "${1#lit: }" .) >"$log" 2>&1 ;;
+    *) (cd "$build" && ctest -R "$1" --no-tests=error --timeout 300 -j "$(nproc)" --stop-on-failure) >"$log" 2>&1 ;;
   esac
 }
 
