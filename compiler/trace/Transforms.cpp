@@ -2,7 +2,6 @@
 #include "minigptc/trace/Transforms.h"
 #include "compiler/trace/Arguments.h"
 #include "compiler/trace/Emit.h"
-#include "dialects/graph/IR/Silent.h"
 #include "minigptc/trace/Ops.h"
 #include "runtime/base/Scalar.h"
 

@@ -129,6 +129,9 @@ inline constexpr llvm::StringLiteral kRemat = "graph.remat";
 inline constexpr llvm::StringLiteral kShared = "graph.shared";
 /// Op that calls functions: one of them prints, or calls one that does (unit).
 inline constexpr llvm::StringLiteral kPrints = "graph.prints";
+/// graph.vjp: what its callee prints, the call that gave the value has printed, and it prints
+/// nothing (unit).
+inline constexpr llvm::StringLiteral kSilent = "graph.silent";
 /// func.func: a kernel (unit); its body is what one launch computes.
 inline constexpr llvm::StringLiteral kKernel = "exec.kernel";
 /// Module: dictionary of the epilogues that the target's matrix products have: bias, sums (of the

@@ -5,7 +5,6 @@
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/graph/IR/Builders.h"
-#include "dialects/graph/IR/Silent.h"
 #include "dialects/graph/Transforms/Differentiator.h"
 #include "dialects/graph/Transforms/FunctionGraph.h"
 #include "dialects/graph/Transforms/Passes.h"

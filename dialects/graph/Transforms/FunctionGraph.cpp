@@ -4,18 +4,13 @@
 using namespace mlir;
 using namespace minigptc::graph;
 
-namespace {
-
-/// The functions that an op names, in the order of its attributes.
-void forEachReference(Operation *op, llvm::function_ref<void(StringAttr)> visit) {
+void minigptc::graph::forEachReference(Operation *op, function_ref<void(StringAttr)> visit) {
   if (auto call = dyn_cast<func::CallOp>(op))
     return visit(call.getCalleeAttr().getAttr());
   if (!isa<SymbolUserOpInterface>(op))
     return;
   op->getAttrDictionary().walk([&](SymbolRefAttr symbol) { visit(symbol.getLeafReference()); });
 }
-
-} // namespace
 
 FailureOr<FunctionGraph> FunctionGraph::build(ModuleOp module) {
   FunctionGraph graph;

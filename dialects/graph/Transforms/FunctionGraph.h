@@ -17,6 +17,10 @@
 
 namespace minigptc::graph {
 
+/// Visits the functions that an op names, in the order of its attributes: callees, bodies, and of a
+/// loop with a predicate that of the predicate, too.
+void forEachReference(mlir::Operation *op, llvm::function_ref<void(mlir::StringAttr)> visit);
+
 class FunctionGraph {
 public:
   /// The ops that name one function.

@@ -5,23 +5,18 @@
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/graph/Transforms/Differentiator.h"
+#include "dialects/graph/Transforms/FunctionGraph.h"
 #include "mlir/IR/AttrTypeSubElements.h"
 
 using namespace mlir;
 using namespace minigptc::graph;
 
-/// All functions that an op names: of a loop with a predicate that of the predicate, too.
-static void forEachName(Operation *op, function_ref<void(StringAttr)> visit) {
-  op->getAttrDictionary().walk([&](FlatSymbolRefAttr symbol) { visit(symbol.getAttr()); });
-}
-
 bool Differentiator::prints(Operation *op) {
   bool any = minigptc::graph::prints(op);
-  if (isa<CallOpInterface, SymbolUserOpInterface>(op))
-    forEachName(op, [&](StringAttr name) {
-      if (func::FuncOp callee = lookup(name))
-        any |= prints(callee);
-    });
+  forEachReference(op, [&](StringAttr name) {
+    if (func::FuncOp callee = lookup(name))
+      any |= prints(callee);
+  });
   return any;
 }
 
